@@ -1,0 +1,1 @@
+"""Private inequality indices (mean log deviation, Theil) through the common release interface."""

@@ -1,0 +1,1 @@
+"""The optimisation problems: what is optimised, on arrays, whatever solves it."""

@@ -1,0 +1,1 @@
+"""Private small area estimation (Fay-Herriot) through the common release interface."""

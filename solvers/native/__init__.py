@@ -1,0 +1,1 @@
+"""Native algorithms, compiled with numba on first use."""
