@@ -1,0 +1,324 @@
+"""The post-processing problem on arrays: Model 1 (hierarchical) and Model 2 (cumulative).
+
+`min sum_r w_r sum_s loss(x[r, s] - target[r, s])` over tables `x` that add up along the tree, are
+non-negative (integers) and hold `total` units; for Model 2 `x` is cumulative over sizes, so
+non-decreasing along each row. [Fioretto2021] Models 1 and 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgsr.errors import InputError
+from pgsr.levelorder import MAGNITUDE, child_starts, is_level_order, level_starts, region_chunks, sum_children
+from pgsr.models.exact import CHUNK, dyadic_weights, sum_squares, weighted_sum
+
+Int64 = NDArray[np.int64]
+Float64 = NDArray[np.float64]
+Loss = Literal["l2", "l1"]
+
+
+class Feature(Enum):
+    """What a problem asks for and a solver offers; lists, skips and messages are derived from it."""
+
+    HIERARCHICAL = "hierarchical"
+    """Model 1: counts by size."""
+    CUMULATIVE = "cumulative"
+    """Model 2: cumulative counts, non-decreasing along sizes."""
+    INTEGER = "integer"
+    """The integer optimum."""
+    RELAXED = "relaxed"
+    """The continuous relaxation."""
+    L2 = "l2"
+    """Squared deviations."""
+    L1 = "l1"
+    """Absolute deviations."""
+    WEIGHTS = "weights"
+    """Regions with unequal weights."""
+    BOUNDS = "bounds"
+    """Lower or upper bounds on the entries of any region, integer problem."""
+    RELAXED_BOUNDS = "relaxed-bounds"
+    """Upper bounds, or lower bounds above the leaves, in the relaxation."""
+
+
+class RegionError(InputError):
+    """Input that is wrong at one region; `region` is its row, so that a caller can name it better."""
+
+    def __init__(self, what: str, region: int, way_out: str = "") -> None:
+        super().__init__(what, f"region in row {region}", way_out)
+        self.region = region
+
+    def __reduce__(self) -> Any:
+        """Pickle by its own three arguments."""
+        return type(self), (self.what, self.region, self.way_out)
+
+    def named(self, name: str) -> InputError:
+        """The same error with the region's code instead of its row."""
+        return InputError(self.what, f"region '{name}'", self.way_out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Problem:
+    """One post-processing problem.
+
+    `parent` (R,) int64 in level order (`parent[0] == -1`, non-decreasing); `target` (R, N) int64 noisy
+    counts (cumulative counts if `cumulative`); `total` the public number of units G; `weights` (R,)
+    non-negative, positive at leaves (default 1); `lower`, `upper` (R, N) int64 bound the entries of `x`.
+    Entries are always at least 0. Raises InputError (RegionError where one region is at fault) for
+    wrong shapes, magnitudes above 2^53, zero weight at a leaf and clashing bounds.
+    """
+
+    parent: Int64
+    target: Int64
+    total: int
+    weights: Float64 | None = None
+    cumulative: bool = False
+    integer: bool = True
+    loss: Loss = "l2"
+    lower: Int64 | None = None
+    upper: Int64 | None = None
+    child_start: Int64 = field(init=False)
+    level_start: Int64 = field(init=False)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        parent = np.ascontiguousarray(self.parent, dtype=np.int64)
+        if parent.size == 0:
+            raise InputError("the region tree is empty", "parent", "give at least one region")
+        if not is_level_order(parent):
+            raise InputError("not a tree in level order", "parent", "build it with Hierarchy")
+        put(self, "parent", parent)
+        put(self, "child_start", child_starts(parent))
+        put(self, "level_start", level_starts(self.child_start))
+        put(self, "target", _table(self.target, parent.size, None, "noisy count"))
+        if isinstance(self.total, bool) or int(self.total) != self.total:
+            raise InputError("the total is not an integer", "total")
+        put(self, "total", int(self.total))
+        if not 0 <= self.total <= MAGNITUDE:
+            raise InputError("the total is negative or above 2^53", "total", "give the public number of units")
+        if self.loss not in ("l2", "l1"):
+            raise InputError(f"unknown loss '{self.loss}'", "loss", "use l2 or l1")
+        self._check_weights()
+        for name in ("lower", "upper"):
+            bound = getattr(self, name)
+            if bound is not None:
+                put(self, name, _table(bound, parent.size, self.target.shape[1], f"{name} bound"))
+        if self.lower is not None or self.upper is not None:
+            check_bounds(self)
+
+    def _check_weights(self) -> None:
+        if self.weights is None:
+            object.__setattr__(self, "weights", np.ones(self.parent.size))
+            return
+        weights = np.ascontiguousarray(self.weights, dtype=np.float64)
+        if weights.shape != self.parent.shape:
+            raise InputError("wrong number of weights", "weights", f"give {self.parent.size}, one a region")
+        bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        if bad.size:
+            raise RegionError("a weight is negative or not finite", int(bad[0]), "give a weight >= 0")
+        zero = np.flatnonzero((weights == 0) & ~self.inner())
+        if zero.size:
+            raise RegionError("a leaf has weight 0", int(zero[0]), "give it a small positive weight")
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def regions(self) -> int:
+        """Number of regions R."""
+        return int(self.parent.size)
+
+    @property
+    def width(self) -> int:
+        """Number of sizes N."""
+        return int(self.target.shape[1])
+
+    @property
+    def unit_weights(self) -> bool:
+        """Whether every region has weight 1."""
+        return bool(np.all(self.region_weights == 1.0))
+
+    @property
+    def region_weights(self) -> Float64:
+        """Weights (R,), never None."""
+        assert self.weights is not None  # set in the constructor
+        return self.weights
+
+    def inner(self) -> NDArray[np.bool_]:
+        """Mask (R,) of regions that have children."""
+        return self.child_start[1:] > self.child_start[:-1]
+
+    def relaxed(self) -> Problem:
+        """The same problem without integrality."""
+        return replace(self, integer=False)
+
+    @property
+    def requires(self) -> frozenset[Feature]:
+        """The features that a solver must have to take this problem."""
+        need = {Feature.CUMULATIVE if self.cumulative else Feature.HIERARCHICAL}
+        need.add(Feature.INTEGER if self.integer else Feature.RELAXED)
+        need.add(Feature.L2 if self.loss == "l2" else Feature.L1)
+        weights = self.region_weights
+        if np.any(weights != weights[0]):
+            need.add(Feature.WEIGHTS)
+        if self.integer:
+            if self.lower is not None or self.upper is not None:
+                need.add(Feature.BOUNDS)
+        elif self.upper is not None or (self.lower is not None and np.any(self.lower[self.inner()] > 0)):
+            need.add(Feature.RELAXED_BOUNDS)
+        return frozenset(need)
+
+    def objective(self, x: NDArray[Any]) -> int | float:
+        """Weighted loss of the table `x` (R, N).
+
+        An exact int when `x` is integer, weights are dyadic (`models.exact.dyadic_weights`) and the
+        value is an integer; otherwise the nearest float.
+        """
+        x = self._shaped(x)
+        exact = dyadic_weights(self.region_weights) if np.issubdtype(x.dtype, np.integer) else None
+        if exact is None:
+            return self._float_objective(x)
+        integers, k = exact
+        equal = bool(np.all(integers == integers[0]))
+        total = 0
+        rows = max(1, CHUNK // self.width)
+        for first in range(0, self.regions, rows):
+            part = slice(first, first + rows)
+            difference = x[part] - self.target[part]
+            weight = None if equal else np.broadcast_to(integers[part, None], difference.shape)
+            if self.loss == "l2":
+                total += sum_squares(difference, weight)
+            elif weight is None:
+                total += int(np.abs(difference).sum())
+            else:
+                total += weighted_sum(weight, np.abs(difference))
+        value = Fraction(total * (int(integers[0]) if equal else 1), 2**k)
+        return int(value) if value.denominator == 1 else float(value)
+
+    def _float_objective(self, x: NDArray[Any]) -> float:
+        total = np.longdouble(0)
+        rows = max(1, CHUNK // self.width)
+        for first in range(0, self.regions, rows):
+            part = slice(first, first + rows)
+            difference = np.abs(x[part] - self.target[part].astype(np.float64))
+            cost = difference * difference if self.loss == "l2" else difference
+            total += (cost.sum(axis=1, dtype=np.longdouble) * self.region_weights[part]).sum()
+        return float(total)
+
+    def violations(self, x: NDArray[Any]) -> dict[str, int | float]:
+        """Largest violation of each condition at `x` (R, N); all zero means feasible.
+
+        Keys: `consistency` (parent against the sum of its children), `validity` (below zero, or not
+        whole where the problem is integer), `faithfulness` (total of each level), `monotonicity`
+        (Model 2 only), `bounds`. Integers stay integers.
+        """
+        x = self._shaped(x)
+        number: type[int] | type[float] = int if np.issubdtype(x.dtype, np.integer) else float
+        if number is float and not np.all(np.isfinite(x)):
+            worst: float = float("inf")
+            return dict.fromkeys(("consistency", "validity", "faithfulness", "monotonicity", "bounds"), worst)
+        consistency = number(0)
+        for first, last in region_chunks(self.child_start):
+            inner = self.child_start[first + 1 : last + 1] > self.child_start[first:last]
+            gap = np.abs(x[first:last] - sum_children(self.child_start, x, first, last))[inner]
+            consistency = max(consistency, number(gap.max(initial=0)))
+        validity = max(number(0), number(-x.min()))
+        if self.integer and number is float:
+            validity = max(validity, float(np.abs(x - np.rint(x)).max()))
+        monotonicity = number(0)
+        if self.cumulative and self.width > 1:
+            monotonicity = max(number(0), number(-np.diff(x, axis=1).min()))
+        bounds = number(0)
+        if self.lower is not None:
+            bounds = max(bounds, number((self.lower - x).max()))
+        if self.upper is not None:
+            bounds = max(bounds, number((x - self.upper).max()))
+        return {
+            "consistency": consistency,
+            "validity": validity,
+            "faithfulness": number(self._faithfulness(x)),
+            "monotonicity": monotonicity,
+            "bounds": bounds,
+        }
+
+    def _faithfulness(self, x: NDArray[Any]) -> float | int:
+        inner = self.inner()
+        above: Any = 0  # units in leaves of the levels passed: they belong to every level below
+        worst: Any = 0
+        for first, last in zip(self.level_start[:-1], self.level_start[1:], strict=True):
+            rows = x[first:last, -1] if self.cumulative else x[first:last].sum(axis=1)
+            worst = max(worst, abs(above + rows.sum() - self.total))
+            leaves = ~inner[first:last]
+            if leaves.any():
+                above = above + rows[leaves].sum()
+        return worst  # type: ignore[no-any-return]
+
+    def _shaped(self, x: NDArray[Any]) -> NDArray[Any]:
+        x = np.asarray(x)
+        if x.shape != self.target.shape:
+            raise InputError("a solution of the wrong shape", "values", f"expected {self.target.shape}")
+        return x
+
+
+def _table(values: Any, regions: int, width: int | None, what: str) -> Int64:
+    """Check a (R, N) table of integers of magnitude at most 2^53; returns it as contiguous int64."""
+    table = np.asarray(values)
+    if table.ndim != 2 or table.shape[0] != regions or table.shape[1] < 1:
+        raise InputError(f"a table of {what}s of the wrong shape", what, f"give one row for each of {regions} regions")
+    if width is not None and table.shape[1] != width:
+        raise InputError(f"a table of {what}s of the wrong width", what, f"give {width} sizes")
+    if not np.issubdtype(table.dtype, np.integer):
+        if not np.issubdtype(table.dtype, np.floating):
+            raise InputError(f"a {what} is not a number", what)
+        bad = np.argwhere(~np.isfinite(table) | (table != np.rint(table)))
+        if bad.size:
+            raise RegionError(f"a {what} is not an integer", int(bad[0][0]))
+    if table.size and (int(table.max()) > MAGNITUDE or int(table.min()) < -MAGNITUDE):
+        row = int(np.argwhere((table > MAGNITUDE) | (table < -MAGNITUDE))[0][0])
+        raise RegionError(f"a {what} is above 2^53 in magnitude", row)
+    return np.ascontiguousarray(table, dtype=np.int64)
+
+
+def check_bounds(problem: Problem) -> None:
+    """Raise RegionError if no table can meet the bounds of `problem`, size by size and for the total.
+
+    Model 1: exact (the bounds allow a table if and only if this passes). Model 2: necessary only.
+    """
+    low, high = domains(problem)
+    clash = np.argwhere(low > high)
+    if clash.size:
+        region, size = (int(v) for v in clash[-1])  # the deepest: where the clash arises
+        raise RegionError(f"bounds clash for entry {size + 1}", region, "lower bounds exceed what is allowed there")
+    if problem.cumulative:
+        if not low[0, -1] <= problem.total <= high[0, -1]:
+            raise RegionError("bounds exclude the public total", 0, "widen the bounds of the root's last entry")
+    elif not low[0].sum() <= problem.total <= high[0].sum():
+        raise RegionError("bounds exclude the public total", 0, "widen them, or correct the total")
+
+
+def domains(problem: Problem) -> tuple[Float64, Float64]:
+    """Smallest and largest value of every entry that bounds in its subtree allow, (R, N) each.
+
+    Float64, exact up to 2^53 (larger sums only ever lose against a bound); the total is an upper
+    bound everywhere.
+    """
+    low = np.zeros(problem.target.shape)
+    if problem.lower is not None:
+        np.maximum(low, problem.lower, out=low)
+    high = np.full(problem.target.shape, float(problem.total))
+    if problem.upper is not None:
+        np.minimum(high, problem.upper, out=high)
+    starts = problem.level_start
+    for first, last in zip(starts[-2::-1], starts[:0:-1], strict=True):
+        inner = problem.child_start[first + 1 : last + 1] > problem.child_start[first:last]
+        if not inner.any():
+            continue
+        sums_low = sum_children(problem.child_start, low, first, last)
+        sums_high = sum_children(problem.child_start, high, first, last)
+        low[first:last][inner] = np.maximum(low[first:last][inner], sums_low[inner])
+        high[first:last][inner] = np.minimum(high[first:last][inner], sums_high[inner])
+    return low, high

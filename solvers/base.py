@@ -1,0 +1,211 @@
+"""What every solver shares: options, statuses, solutions, the protocol.
+
+A solution's objective, violations, gap and certificate are recomputed from the problem; nothing that
+a back end says about its own point is taken over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgsr.errors import InputError
+from pgsr.models.problem import Feature, Problem
+
+Progress = Callable[[str, float], None]
+"""Called with the stage's name and the fraction of it that is done (0 to 1)."""
+
+
+class Termination(Enum):
+    """Why a solver stopped."""
+
+    OPTIMAL = "optimal"
+    """It claims an optimum of the stated problem."""
+    INFEASIBLE = "infeasible"
+    """It claims that no point exists."""
+    UNBOUNDED = "unbounded"
+    """It claims that the objective has no bound."""
+    TIME_LIMIT = "time_limit"
+    """The time limit was reached."""
+    OTHER_LIMIT = "other_limit"
+    """Another limit (iterations, memory, size) was reached."""
+    NUMERICAL = "numerical"
+    """Numerical trouble."""
+    UNKNOWN = "unknown"
+    """It did not say."""
+
+
+class PointStatus(Enum):
+    """What the returned point is, recomputed from the problem."""
+
+    NONE = "none"
+    """There is no point."""
+    FEASIBLE = "feasible"
+    """All violations are zero (integers), or below the tolerance (continuous)."""
+    INFEASIBLE = "infeasible"
+    """Some condition is violated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveOptions:
+    """Options of one solve.
+
+    `time_limit_s` counts from the start of `solve`; `threads` 0 means all cores available;
+    `progress` is called now and then with (stage, fraction done).
+    """
+
+    time_limit_s: float | None = None
+    threads: int = 0
+    seed: int = 0
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.time_limit_s is not None and not self.time_limit_s > 0:
+            raise InputError("the time limit is not positive", "time limit", "give seconds above 0")
+        if self.threads < 0:
+            raise InputError("a negative number of threads", "threads", "give 0 for all cores, or 1, 2, ...")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Availability:
+    """Whether a solver can run here and, if not, why and what to install."""
+
+    available: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One unit moved: `raised` regions gain a unit of size `raised_size`, `lowered` ones lose one.
+
+    Regions are rows, each path from the top down to a leaf; sizes are columns; `change` is the change
+    of the objective, negative if the exchange improves.
+    """
+
+    raised: tuple[int, ...]
+    raised_size: int
+    lowered: tuple[int, ...]
+    lowered_size: int
+    change: float
+
+    def apply(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Return a copy of `x` after the exchange."""
+        out = x.copy()
+        out[list(self.raised), self.raised_size] += 1
+        out[list(self.lowered), self.lowered_size] -= 1
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """What could be proven about a point.
+
+    `optimal`: True proven optimal, False proven not optimal (or not feasible), None not known.
+    `bound`: a proven lower bound on the optimum, or None. `exact`: the proof is integer arithmetic;
+    otherwise float64, and `optimal` holds up to rounding. `exchange`: an improving one if not optimal.
+    """
+
+    optimal: bool | None
+    bound: int | float | None = None
+    exact: bool = False
+    exchange: Exchange | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Solution:
+    """The outcome of one solve; make it with `pgsr.solvers.certificate.assess`.
+
+    `x` (R, N) or None; `objective`, `violations`, `point_status`, `certificate` are recomputed from
+    `problem`; `bound` is a proven lower bound on the optimum (or the back end's, if none is proven);
+    `build_s`, `solve_s` in seconds.
+    """
+
+    problem: Problem = field(repr=False)
+    solver: str
+    version: str
+    termination: Termination
+    point_status: PointStatus
+    raw_status: str
+    x: NDArray[Any] | None = field(repr=False)
+    objective: int | float | None
+    bound: int | float | None
+    violations: Mapping[str, int | float]
+    certificate: bool | None
+    proof: Certificate | None
+    build_s: float
+    solve_s: float
+
+    @property
+    def gap(self) -> int | float | None:
+        """`objective - bound`, or None if either is missing."""
+        if self.objective is None or self.bound is None:
+            return None
+        return self.objective - self.bound
+
+    @property
+    def gap_relative(self) -> float | None:
+        """`gap` over the objective (over 1 if the objective is smaller)."""
+        gap = self.gap
+        return None if gap is None or self.objective is None else float(gap) / max(1.0, abs(self.objective))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record that `pgsr solve --json` prints."""
+        return {
+            "solver": self.solver,
+            "version": self.version,
+            "model": "cumulative" if self.problem.cumulative else "hierarchical",
+            "relaxed": not self.problem.integer,
+            "termination": self.termination.value,
+            "point_status": self.point_status.value,
+            "raw_status": self.raw_status,
+            "objective": self.objective,
+            "bound": self.bound,
+            "gap": self.gap,
+            "gap_relative": self.gap_relative,
+            "certificate": self.certificate,
+            "violations": dict(self.violations),
+            "build_s": self.build_s,
+            "solve_s": self.solve_s,
+        }
+
+
+class Solver(Protocol):
+    """A solver: data about itself and one method."""
+
+    name: str
+    features: frozenset[Feature]
+
+    def availability(self) -> Availability:
+        """Whether it can run here."""
+        ...
+
+    def version(self) -> str:
+        """Version of the code that solves."""
+        ...
+
+    def solve(self, problem: Problem, options: SolveOptions) -> Solution:
+        """Solve `problem`, whose `requires` must be within `features`."""
+        ...
+
+
+def refuse_unsupported(solver: Solver, problem: Problem) -> None:
+    """Raise InputError naming the features that `solver` lacks for `problem`."""
+    missing = sorted(f.value for f in problem.requires - solver.features)
+    if missing:
+        raise InputError(
+            f"solver '{solver.name}' does not take {', '.join(missing)}",
+            "solver",
+            "see `pgsr solvers` for what each one takes",
+        )
+
+
+def tolerance(problem: Problem, x: NDArray[Any]) -> float:
+    """Largest violation at which `x` counts as feasible: 0 for integers, else 1e-6 of the scale."""
+    if np.issubdtype(x.dtype, np.integer):
+        return 0.0
+    return 1e-6 * max(1.0, 1e-3 * float(problem.total))
