@@ -44,7 +44,7 @@ class Feature(Enum):
     BOUNDS = "bounds"
     """Lower or upper bounds on the entries of any region, integer problem."""
     RELAXED_BOUNDS = "relaxed-bounds"
-    """Upper bounds, or lower bounds above the leaves, in the relaxation."""
+    """General bounds (`Problem.general_bounds`) in the relaxation."""
 
 
 class RegionError(InputError):
@@ -157,6 +157,14 @@ class Problem:
         return replace(self, integer=False)
 
     @property
+    def general_bounds(self) -> bool:
+        """Whether there are bounds other than lower bounds at leaves and entries pinned to one value."""
+        floor = np.zeros((1, 1), dtype=np.int64) if self.lower is None else np.maximum(self.lower, 0)
+        pinned = np.zeros((1, 1), dtype=np.bool_) if self.upper is None else self.upper <= floor
+        low = self.lower is not None and np.any((floor > 0) & ~pinned & self.inner()[:, None])
+        return bool(low) or (self.upper is not None and bool(np.any(~pinned & (self.upper < self.total))))
+
+    @property
     def requires(self) -> frozenset[Feature]:
         """The features that a solver must have to take this problem."""
         need = {Feature.CUMULATIVE if self.cumulative else Feature.HIERARCHICAL}
@@ -168,7 +176,7 @@ class Problem:
         if self.integer:
             if self.lower is not None or self.upper is not None:
                 need.add(Feature.BOUNDS)
-        elif self.upper is not None or (self.lower is not None and np.any(self.lower[self.inner()] > 0)):
+        elif self.general_bounds:
             need.add(Feature.RELAXED_BOUNDS)
         return frozenset(need)
 

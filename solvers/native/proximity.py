@@ -1,8 +1,8 @@
 """`proximity`: the default solver of Model 1, relaxed or integer, linear time and proven.
 
 Relaxation by the monotone active set; then the dynamic program on windows of four values round it;
-then the certificate. Where the relaxation does not apply (absolute values, general bounds) the start is
-any feasible table, and windows shrink from large steps to single units. Windows are recentred until the
+then the certificate. Where the relaxation is only a guess (absolute values, general bounds) it is made
+feasible first, and windows shrink from large steps to single units. Windows are recentred until the
 certificate proves the optimum, so a wrong guess costs time, never the answer.
 """
 
@@ -10,18 +10,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.metadata import version as installed
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pgsr.errors import SolverFault
 from pgsr.levelorder import Int64
-from pgsr.models.problem import Feature, Problem, domains
+from pgsr.models.problem import Feature, Problem
 from pgsr.solvers.base import Availability, Certificate, Solution, SolveOptions, Termination, refuse_unsupported
 from pgsr.solvers.certificate import Stopwatch, assess, certify
 
+if TYPE_CHECKING:
+    from pgsr.solvers.native.schedule import Runner
+    from pgsr.solvers.native.sweep import Sweep
+
 _REACH = 1
 """Half-width of the windows: floor - 1 .. floor + 2 holds every integer within 2 of the relaxation."""
+
+_PATIENCE = 4
+"""Improving rounds at one step length after which the step is lengthened."""
 
 
 class ProximitySolver:
@@ -85,66 +93,51 @@ class _State:
         self.proof: Certificate | None = None
 
 
-def _integer(problem: Problem, run: Any, options: SolveOptions, state: _State) -> None:
+def _integer(problem: Problem, run: Runner, options: SolveOptions, state: _State) -> None:
     """Set `state.x` to a proven optimum of the integer problem."""
-    simple = problem.loss == "l2" and problem.relaxed().requires.isdisjoint({Feature.RELAXED_BOUNDS})
+    from pgsr.solvers.native.activeset import relax
+    from pgsr.solvers.native.feasible import repair
     from pgsr.solvers.native.sweep import Sweep
 
     sweep = Sweep(problem, run)
-    if simple:
-        from pgsr.solvers.native.activeset import relax
-
-        base: Int64 = relax(problem, run, floor=True)
-        moved = sweep.solve(base, 1, _REACH)
-        assert moved is not None, "the relaxation lies inside its own windows"
+    base: Int64 = relax(problem, run, floor=True)
+    step = 1
+    if problem.loss == "l2" and not problem.general_bounds:
+        if sweep.solve(base, 1, _REACH) is None:
+            raise SolverFault("the relaxation does not lie inside its own windows: please report this instance")
     else:
-        base = feasible_table(problem)
-        state.x = base.copy()
-        step = _first_step(problem, base)
-        while step > 1:
-            while sweep.solve(base, step, _REACH + 1):
-                state.x = base.copy()
-            step //= 2
+        guess = base
+        base = repair(problem, guess)
+        step = 1 << int(np.abs(base - guess).max(initial=0)).bit_length()
+        step = min(step, 1 << problem.total.bit_length())
     state.x = base
     while True:
+        _descend(problem, sweep, base, step)
         run.check()
-        proof = certify(problem, base, replace(options, time_limit_s=None))
-        if proof.optimal:
-            state.proof = proof
+        state.proof = certify(problem, base, replace(options, time_limit_s=None))
+        if state.proof.optimal:
             return
-        if not sweep.solve(base, 1, _REACH):
-            # Float weights only: ties within rounding. The record then says what is proven.
-            state.proof = proof
-            return
+        before = problem.objective(base)
+        sweep.solve(base, 1, _REACH)
+        state.proof = None
+        if not problem.objective(base) < before:
+            return  # only with weights that are not dyadic: ties within rounding
+        step = 4
 
 
-def _first_step(problem: Problem, base: Int64) -> int:
-    """Largest power of two not above half the largest distance between table and target."""
-    farthest = int(np.abs(base - problem.target).max())
-    farthest = min(farthest, problem.total)
-    return 1 << max(0, farthest.bit_length() - 2)
+def _descend(problem: Problem, sweep: Sweep, base: Int64, step: int) -> None:
+    """Improve the feasible table `base` in windows of `step`, halving it, down to steps of 2.
 
-
-def feasible_table(problem: Problem) -> Int64:
-    """Any table that meets the bounds, as near to the target as going down the tree allows."""
-    low_f, high_f = domains(problem)
-    low, high = low_f.astype(np.int64), high_f.astype(np.int64)
-    x = np.empty_like(low)
-    wish = np.clip(problem.target, low, high)
-    x[0] = spread(wish[0], low[0], high[0], problem.total)
-    for region in np.flatnonzero(problem.inner()).tolist():
-        first, last = problem.child_start[region], problem.child_start[region + 1]
-        for s in range(problem.width):
-            part = slice(first, last)
-            x[part, s] = spread(wish[part, s], low[part, s], high[part, s], int(x[region, s]))
-    return x
-
-
-def spread(wish: Int64, low: Int64, high: Int64, total: int) -> Int64:
-    """Integers within [low, high] that sum to `total`, moved from `wish` in one direction only."""
-    out = wish.copy()
-    excess = int(out.sum()) - total
-    room = out - low if excess > 0 else high - out
-    reach = np.minimum(np.cumsum(room.astype(object)), abs(excess))
-    taken = np.diff(reach, prepend=0).astype(np.int64)
-    return out - taken if excess > 0 else out + taken
+    A step that keeps improving is too short and grows again.
+    """
+    largest = 1 << problem.total.bit_length()
+    rounds = 0
+    value = problem.objective(base) if step > 1 else 0
+    while step > 1:
+        sweep.solve(base, step, _REACH + 1)
+        before, value = value, problem.objective(base)
+        rounds = rounds + 1 if value < before else 0
+        if rounds == 0:
+            step //= 2
+        elif rounds == _PATIENCE:
+            step, rounds = min(4 * step, largest), 0

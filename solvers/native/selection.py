@@ -37,7 +37,7 @@ def sort_ranks(values, n, start, stop):  # type: ignore[no-untyped-def]
         return
     if start > 0:
         select(values, 0, n, start)
-    if stop < n and start < stop - 1:
+    if stop < n and (start == 0 or start < stop - 1):
         select(values, start, n, stop - 1)
     for k in range(start + 1, stop):
         value = values[k]
