@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgsr.models.problem import Problem
-from pgsr.solvers.base import Certificate, Exchange, PointStatus, Solution, SolveOptions, Termination, tolerance
+from pgsr.solvers.base import Certificate, PointStatus, Solution, SolveOptions, Termination, tolerance
 
 # Relative gap at which a continuous point counts as proven optimal.
 RELAXED_GAP = 1e-6
+
+# Multiple of the rounding error of a marginal cost beyond which it refutes a continuous optimum.
+_CLEARLY = 1e4
 
 
 def certify(problem: Problem, x: NDArray[Any], options: SolveOptions | None = None) -> Certificate:
@@ -46,11 +49,14 @@ def _certify_feasible(problem: Problem, x: NDArray[Any], options: SolveOptions) 
     if isinstance(objective, int) and found.exact and problem.integer:
         bound = objective - -(-max(0, -found.numerator) * problem.total // found.denominator)
     if problem.integer:
-        optimal = found.cost >= -found.error
+        optimal = bool(found.cost >= -found.error)
         return Certificate(
             optimal=optimal, bound=bound, exact=found.exact, exchange=None if optimal else found.exchange()
         )
-    return Certificate(optimal=bool(loss <= RELAXED_GAP * max(1.0, float(objective))), bound=bound, exact=False)
+    proven = loss <= RELAXED_GAP * max(1.0, float(objective))
+    # An exchange within rounding of zero refutes nothing: then the answer is not known.
+    refuted = -found.cost > _CLEARLY * found.error
+    return Certificate(optimal=True if proven else False if refuted else None, bound=bound)
 
 
 def assess(

@@ -1,1 +1,1 @@
-"""."""
+"""Benchmarks: generated instances, measurements of speed, memory and accuracy."""

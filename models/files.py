@@ -1,0 +1,59 @@
+"""Instances and solutions on disk, small (JSON) or large (Parquet): one way in, one way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from pgsr.errors import InputError
+from pgsr.models.instance import Instance
+
+LARGE = 100_000
+"""Entries above which an instance is better kept as a folder."""
+
+
+def read_instance(path: str | Path) -> Instance:
+    """Read an instance: a JSON file, or a folder with `instance.json` and Parquet files.
+
+    Raises InputError naming file and region.
+    """
+    from pgsr.models.folders import read_folder
+    from pgsr.models.jsonfiles import read_instance_json
+
+    path = Path(path)
+    return read_folder(path) if path.is_dir() else read_instance_json(path)
+
+
+def write_instance(instance: Instance, path: str | Path) -> None:
+    """Write an instance: as JSON if the name ends in `.json`, else as a folder."""
+    from pgsr.models.folders import write_folder
+    from pgsr.models.jsonfiles import write_instance_json
+
+    path = Path(path)
+    (write_instance_json if path.suffix == ".json" else write_folder)(instance, path)
+
+
+def read_solution(path: str | Path, instance: Instance) -> NDArray[Any]:
+    """Read the values (R, N) of a solution of `instance`, JSON or Parquet by the ending of its name."""
+    from pgsr.models.folders import read_solution_parquet
+    from pgsr.models.jsonfiles import read_solution_json
+
+    path = Path(path)
+    return (read_solution_parquet if _parquet(path) else read_solution_json)(path, instance)
+
+
+def write_solution(values: NDArray[Any], instance: Instance, path: str | Path) -> None:
+    """Write the values (R, N) of a solution, JSON or Parquet by the ending of its name."""
+    from pgsr.models.folders import write_solution_parquet
+    from pgsr.models.jsonfiles import write_solution_json
+
+    path = Path(path)
+    (write_solution_parquet if _parquet(path) else write_solution_json)(values, instance, path)
+
+
+def _parquet(path: Path) -> bool:
+    if path.suffix not in (".json", ".parquet"):
+        raise InputError("unknown kind of solution file", str(path), "end its name in .json or .parquet")
+    return path.suffix == ".parquet"
