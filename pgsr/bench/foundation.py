@@ -1,0 +1,101 @@
+"""The foundation's measurements: samplers, post-processing at scale, stock solvers. `make bench` runs it.
+
+`python -m pgsr.bench.foundation --out DIR [--quick]` writes `DIR/foundation.json` and
+`DIR/foundation.md` as results come; an interrupted run keeps the parts it has finished.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pgsr.atomic import atomic_path
+from pgsr.bench.machine import machine
+from pgsr.bench.noise import noise_rates
+from pgsr.bench.scale import SCALES, peer_rows, scale_rows
+
+Row = dict[str, Any]
+PEER_SCALES = (0.0001, 0.001, 0.01, 0.1, 1.0)
+
+
+def log(text: str) -> None:
+    """One line of progress, with the time of day."""
+    sys.stderr.write(f"{datetime.now(UTC):%H:%M:%S} {text}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run all parts and write the report."""
+    parser = argparse.ArgumentParser(description="Measure samplers, post-processing at scale, stock solvers.")
+    parser.add_argument("--out", type=Path, required=True, help="folder for foundation.json and .md")
+    parser.add_argument("--quick", action="store_true", help="small sizes, one repeat: to see that it runs")
+    parser.add_argument("--peer-limit", type=float, default=120.0, help="seconds a stock solver may take")
+    options = parser.parse_args(arguments)
+    quick = options.quick
+    options.out.mkdir(parents=True, exist_ok=True)
+    report: dict[str, Any] = {"machine": machine(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+    parts: dict[str, Callable[[], list[Row]]] = {
+        "noise": lambda: noise_rates(1_000_000 if quick else 20_000_000),
+        "scale": lambda: scale_rows((0.001, 0.01) if quick else SCALES, 1 if quick else 3, log),
+        "peers": lambda: peer_rows(
+            PEER_SCALES[:2] if quick else PEER_SCALES, 1 if quick else 3, options.peer_limit, log
+        ),
+    }
+    for name, part in parts.items():
+        log(name)
+        report[name] = part()
+        with atomic_path(options.out / "foundation.json") as path:
+            path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        with atomic_path(options.out / "foundation.md") as path:
+            path.write_text(markdown(report), encoding="utf-8")
+    log(f"written: {options.out / 'foundation.md'}")
+
+
+_COLUMNS = {
+    "noise": (
+        ("law", "parameter", "value", "draws_million_s", "opendp_million_s", "ratio_to_opendp"),
+        "Exact samplers, millions of draws a second on one core with the operating system's bits "
+        "(median of 3), and OpenDP's sampler of the same law.",
+    ),
+    "scale": (
+        ("scale", "regions", "entries", "wall_s", "read_s", "solve_s", "write_s", "peak_gb", "certificate"),
+        "`us`, Model 1: a fresh process reads the instance, solves it with `proximity` (certificate "
+        "included), writes the solution; medians, peak memory of the process.",
+    ),
+    "peers": (
+        ("peer", "task", "regions", "entries", "peer_s", "proximity_s", "ratio", "peak_gb"),
+        "Stock solvers on the same problems (bare matrices; seconds of hand-over and solve) against "
+        "`proximity` (certificate included); a blank means not finished within the limit.",
+    ),
+}
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """The report as tables."""
+    facts = ", ".join(f"{key} {value}" for key, value in report["machine"].items())
+    lines = [f"Measured {report['date']} by `make bench` on: {facts}.", ""]
+    for name, (columns, caption) in _COLUMNS.items():
+        if name not in report:
+            continue
+        lines += [caption, "", "| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
+        lines += ["| " + " | ".join(_cell(row.get(column)) for column in columns) + " |" for row in report[name]]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    main()
