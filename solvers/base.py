@@ -188,8 +188,12 @@ class Solver(Protocol):
         """Version of the code that solves."""
         ...
 
+    def check(self, problem: Problem) -> None:
+        """Raise InputError if it cannot take `problem`: features, size. Looks at no target values."""
+        ...
+
     def solve(self, problem: Problem, options: SolveOptions) -> Solution:
-        """Solve `problem`, whose `requires` must be within `features`."""
+        """Solve a `problem` that `check` accepts."""
         ...
 
 

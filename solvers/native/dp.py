@@ -36,8 +36,8 @@ class DpSolver:
         """Version of pgsr."""
         return installed("pgsr")
 
-    def solve(self, problem: Problem, options: SolveOptions) -> Solution:
-        """Solve Model 1 with integers; InputError if the tables would exceed 2 GiB."""
+    def check(self, problem: Problem) -> None:
+        """Refuse missing features, and tables of more than 2 GiB."""
         refuse_unsupported(self, problem)
         size = 8 * problem.regions * problem.width * problem.total
         if size > MAX_TABLE_BYTES:
@@ -47,6 +47,10 @@ class DpSolver:
                 "solver dp",
                 "use proximity",
             )
+
+    def solve(self, problem: Problem, options: SolveOptions) -> Solution:
+        """Solve Model 1 with integers."""
+        self.check(problem)
         from pgsr.solvers.native.schedule import OutOfTime
 
         watch = Stopwatch()

@@ -46,9 +46,13 @@ class ProximitySolver:
         """Version of pgsr."""
         return installed("pgsr")
 
+    def check(self, problem: Problem) -> None:
+        """Refuse missing features; any size will do."""
+        refuse_unsupported(self, problem)
+
     def solve(self, problem: Problem, options: SolveOptions) -> Solution:
         """Solve Model 1; see the module. At the time limit the best feasible table so far is returned."""
-        refuse_unsupported(self, problem)
+        self.check(problem)
         from pgsr.solvers.native.schedule import OutOfTime, runner
 
         watch = Stopwatch()
