@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from pgsr.levelorder import MAGNITUDE
 from pgsr.models.instance import Instance
 from pgsr.models.jsonfiles import INSTANCE, build, head_record, read_head, read_json, tree_of
 
-_COMPRESSION = "zstd"
+_COMPRESSION: Final = "zstd"
 
 
 def read_folder(path: Path) -> Instance:
@@ -63,7 +63,7 @@ def write_folder(instance: Instance, path: Path) -> None:
         regions["weight"] = problem.region_weights
     table = pa.table(regions)
     if instance.order is not None:
-        table = table.take(pa.array(np.argsort(instance.order)))
+        table = table.take(np.argsort(instance.order))
     with atomic_dir(path) as temporary:
         head = {"format": INSTANCE, **head_record(instance)}
         (temporary / "instance.json").write_text(json.dumps(head) + "\n", encoding="utf-8")
@@ -123,7 +123,12 @@ def _columns(path: Path, names: list[str]) -> dict[str, Any]:
 
 
 def _table(
-    path: Path, sizes: NDArray[np.int64], regions: int, order: NDArray[np.int64] | None, *, floats: bool = False
+    path: Path,
+    sizes: NDArray[np.int64],
+    regions: int,
+    order: NDArray[np.int64] | None,
+    *,
+    floats: bool = False,
 ) -> NDArray[Any]:
     """A (R, N) table from a file with one column a size, brought into the hierarchy's order."""
     import pyarrow as pa
@@ -131,9 +136,13 @@ def _table(
     names = [str(size) for size in sizes.tolist()]
     with _open(path) as file:
         if list(file.schema_arrow.names) != names:
-            raise InputError("the columns are not the sizes of the instance", str(path), "one column a size, in order")
+            raise InputError(
+                "the columns are not the sizes of the instance", str(path), "one column a size, in order"
+            )
         if file.metadata.num_rows != regions:
-            raise InputError(f"{file.metadata.num_rows} rows for {regions} regions", str(path), "one row a region")
+            raise InputError(
+                f"{file.metadata.num_rows} rows for {regions} regions", str(path), "one row a region"
+            )
         kinds = [field.type for field in file.schema_arrow]
         for name, kind in zip(names, kinds, strict=True):
             if not (pa.types.is_integer(kind) or (floats and pa.types.is_floating(kind))):

@@ -50,7 +50,9 @@ def read_json(path: Path, expected: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise InputError("no such file", where, "check the path") from None
     except json.JSONDecodeError as error:
-        raise InputError(f"not JSON ({error.msg})", f"{where}, line {error.lineno}", "correct the file") from None
+        raise InputError(
+            f"not JSON ({error.msg})", f"{where}, line {error.lineno}", "correct the file"
+        ) from None
     except (OSError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"cannot be read ({type(error).__name__})", where, "check the file") from None
     if not isinstance(record, dict):
@@ -69,7 +71,9 @@ def keys(record: Mapping[str, Any], need: set[str], optional: set[str], where: s
         raise InputError(f"unknown key '{unknown[0]}'", where, f"known: {', '.join(sorted(need | optional))}")
 
 
-def read_head(record: Mapping[str, Any], where: str, extra: set[str]) -> tuple[np.ndarray[Any, Any], int, dict[str, Any]]:
+def read_head(
+    record: Mapping[str, Any], where: str, extra: set[str]
+) -> tuple[np.ndarray[Any, Any], int, dict[str, Any]]:
     """Sizes, total and the options of `Problem` from the head of an instance; `extra` keys are needed too."""
     keys(record, _HEAD | extra, _OPTIONAL, where)
     if record["model"] not in MODELS:
@@ -110,26 +114,33 @@ def read_instance_json(path: Path) -> Instance:
         place = f"{where}, region {number}"
         keys(region, _REGION, _REGION_OPTIONAL, place)
         if not isinstance(region["id"], str) or not isinstance(region["parent"], str | None):
-            raise InputError("id or parent is not text", place, "give codes as text, and null as the root's parent")
+            raise InputError(
+                "id or parent is not text", place, "give codes as text, and null as the root's parent"
+            )
         codes.append(region["id"])
         parents.append(region["parent"])
     tree, order = tree_of(codes, parents, where)
     places = [f"{where}, region '{code}'" for code in codes]
     noisy = [
-        whole(region["noisy"], f"{place}, noisy", len(sizes)) for region, place in zip(regions, places, strict=True)
+        whole(region["noisy"], f"{place}, noisy", len(sizes))
+        for region, place in zip(regions, places, strict=True)
     ]
     for name in ("lower", "upper"):
         if any(name in region for region in regions):
             free = 0 if name == "lower" else MAGNITUDE
             options[name] = np.array(
                 [
-                    whole(region[name], f"{place}, {name}", len(sizes)) if name in region else [free] * len(sizes)
+                    whole(region[name], f"{place}, {name}", len(sizes))
+                    if name in region
+                    else [free] * len(sizes)
                     for region, place in zip(regions, places, strict=True)
                 ],
                 dtype=np.int64,
             )[order]
     if any("weight" in region for region in regions):
-        weights = [_weight(region.get("weight", 1), place) for region, place in zip(regions, places, strict=True)]
+        weights = [
+            _weight(region.get("weight", 1), place) for region, place in zip(regions, places, strict=True)
+        ]
         options["weights"] = np.array(weights)[order]
     return build(tree, sizes, np.array(noisy, dtype=np.int64)[order], total, order, options, where)
 
@@ -141,7 +152,9 @@ def build(
     try:
         return Instance.build(tree, sizes, noisy, total, order=order, **options)
     except InputError as error:
-        raise InputError(error.what, f"{where}, {error.where}" if error.where else where, error.way_out) from None
+        raise InputError(
+            error.what, f"{where}, {error.where}" if error.where else where, error.way_out
+        ) from None
 
 
 def tree_of(codes: Any, parents: Any, where: str) -> Any:
@@ -150,7 +163,9 @@ def tree_of(codes: Any, parents: Any, where: str) -> Any:
         return level_order(codes, parents, source=where)
     except InputError as error:
         if error.what.startswith("leaves at unequal depth"):
-            raise InputError(error.what, f"{where}, {error.where}", "add single-child regions below it") from None
+            raise InputError(
+                error.what, f"{where}, {error.where}", "add single-child regions below it"
+            ) from None
         raise
 
 
@@ -219,19 +234,27 @@ def read_solution_json(path: Path, instance: Instance) -> NDArray[Any]:
     rows = []
     for code in instance.hierarchy.ids.tolist():
         if code not in values:
-            raise InputError("region without values", f"{where}, region '{code}'", "give a value for each size")
+            raise InputError(
+                "region without values", f"{where}, region '{code}'", "give a value for each size"
+            )
         row = values[code]
         if not isinstance(row, list) or len(row) != width:
-            raise InputError("a row of the wrong length", f"{where}, region '{code}'", f"give {width} numbers")
+            raise InputError(
+                "a row of the wrong length", f"{where}, region '{code}'", f"give {width} numbers"
+            )
         for value in row:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise InputError("a value is not a number", f"{where}, region '{code}'", "give numbers")
             if not abs(value) <= MAGNITUDE:
-                raise InputError("a value is above 2^53 in magnitude", f"{where}, region '{code}'", "correct it")
+                raise InputError(
+                    "a value is above 2^53 in magnitude", f"{where}, region '{code}'", "correct it"
+                )
         rows.append(row)
     unknown = sorted(set(values) - set(instance.hierarchy.ids.tolist()))
     if unknown:
-        raise InputError("unknown region", f"{where}, region '{unknown[0]}'", "use the regions of the instance")
+        raise InputError(
+            "unknown region", f"{where}, region '{unknown[0]}'", "use the regions of the instance"
+        )
     if all(type(value) is int for row in rows for value in row):
         return np.array(rows, dtype=np.int64)
     return np.array(rows, dtype=np.float64)

@@ -101,7 +101,9 @@ class Problem:
             raise InputError("the total is not an integer", "total")
         put(self, "total", int(self.total))
         if not 0 <= self.total <= MAGNITUDE:
-            raise InputError("the total is negative or above 2^53", "total", "give the public number of units")
+            raise InputError(
+                "the total is negative or above 2^53", "total", "give the public number of units"
+            )
         if self.loss not in ("l2", "l1"):
             raise InputError(f"unknown loss '{self.loss}'", "loss", "use l2 or l1")
         self._check_weights()
@@ -276,7 +278,9 @@ def _table(values: Any, regions: int, width: int | None, what: str) -> Int64:
     """Check a (R, N) table of integers of magnitude at most 2^53; returns it as contiguous int64."""
     table = np.asarray(values)
     if table.ndim != 2 or table.shape[0] != regions or table.shape[1] < 1:
-        raise InputError(f"a table of {what}s of the wrong shape", what, f"give one row for each of {regions} regions")
+        raise InputError(
+            f"a table of {what}s of the wrong shape", what, f"give one row for each of {regions} regions"
+        )
     if width is not None and table.shape[1] != width:
         raise InputError(f"a table of {what}s of the wrong width", what, f"give {width} sizes")
     if not np.issubdtype(table.dtype, np.integer):
@@ -300,10 +304,14 @@ def check_bounds(problem: Problem) -> None:
     clash = np.argwhere(low > high)
     if clash.size:
         region, size = (int(v) for v in clash[-1])  # the deepest: where the clash arises
-        raise RegionError(f"bounds clash for entry {size + 1}", region, "lower bounds exceed what is allowed there")
+        raise RegionError(
+            f"bounds clash for entry {size + 1}", region, "lower bounds exceed what is allowed there"
+        )
     if problem.cumulative:
         if not low[0, -1] <= problem.total <= high[0, -1]:
-            raise RegionError("bounds exclude the public total", 0, "widen the bounds of the root's last entry")
+            raise RegionError(
+                "bounds exclude the public total", 0, "widen the bounds of the root's last entry"
+            )
     elif not low[0].sum() <= problem.total <= high[0].sum():
         raise RegionError("bounds exclude the public total", 0, "widen them, or correct the total")
 

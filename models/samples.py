@@ -27,7 +27,9 @@ def random_table(rng: np.random.Generator, problem: Problem) -> Int64:
     leaves = np.flatnonzero(~problem.inner())
     cells = leaves.size * problem.width
     x = np.zeros(problem.target.shape, dtype=np.int64)
-    x[leaves] = rng.multinomial(problem.total, rng.dirichlet(np.ones(cells))).reshape(leaves.size, problem.width)
+    x[leaves] = rng.multinomial(problem.total, rng.dirichlet(np.ones(cells))).reshape(
+        leaves.size, problem.width
+    )
     return add_up(problem, x)
 
 

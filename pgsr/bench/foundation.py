@@ -58,18 +58,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
 _COLUMNS = {
     "noise": (
         ("law", "parameter", "value", "draws_million_s", "opendp_million_s", "ratio_to_opendp"),
-        "Exact samplers, millions of draws a second on one core with the operating system's bits "
-        "(median of 3), and OpenDP's sampler of the same law.",
+        (
+            "Exact samplers, millions of draws a second on one core with the operating system's bits "
+            "(median of 3), and OpenDP's sampler of the same law."
+        ),
     ),
     "scale": (
         ("scale", "regions", "entries", "wall_s", "read_s", "solve_s", "write_s", "peak_gb", "certificate"),
-        "`us`, Model 1: a fresh process reads the instance, solves it with `proximity` (certificate "
-        "included), writes the solution; medians, peak memory of the process.",
+        (
+            "`us`, Model 1: a fresh process reads the instance, solves it with `proximity` (certificate "
+            "included), writes the solution; medians, peak memory of the process."
+        ),
     ),
     "peers": (
         ("peer", "task", "regions", "entries", "peer_s", "proximity_s", "ratio", "peak_gb"),
-        "Stock solvers on the same problems (bare matrices; seconds of hand-over and solve) against "
-        "`proximity` (certificate included); a blank means not finished within the limit.",
+        (
+            "Stock solvers on the same problems (bare matrices; seconds of hand-over and solve) against "
+            "`proximity` (certificate included); a blank means not finished within the limit."
+        ),
     ),
 }
 
@@ -82,7 +88,9 @@ def markdown(report: dict[str, Any]) -> str:
         if name not in report:
             continue
         lines += [caption, "", "| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
-        lines += ["| " + " | ".join(_cell(row.get(column)) for column in columns) + " |" for row in report[name]]
+        lines += [
+            "| " + " | ".join(_cell(row.get(column)) for column in columns) + " |" for row in report[name]
+        ]
         lines.append("")
     return "\n".join(lines)
 

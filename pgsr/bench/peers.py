@@ -29,7 +29,10 @@ def equalities(problem: Problem) -> tuple[Any, Float64]:
     sizes = np.arange(width)
     own = np.flatnonzero(problem.inner())
     below = np.arange(1, problem.regions)
-    rows = [(rank[own][:, None] * width + sizes).ravel(), (rank[problem.parent[below]][:, None] * width + sizes).ravel()]
+    rows = [
+        (rank[own][:, None] * width + sizes).ravel(),
+        (rank[problem.parent[below]][:, None] * width + sizes).ravel(),
+    ]
     columns = [(own[:, None] * width + sizes).ravel(), (below[:, None] * width + sizes).ravel()]
     values = [np.full(rows[0].size, -1.0), np.ones(rows[1].size)]
     last = own.size * width
@@ -88,7 +91,7 @@ def highs_window(problem: Problem, around: Float64) -> tuple[float, Int64, str]:
     model.a_matrix_.start_, model.a_matrix_.index_ = segments.indptr, segments.indices
     model.a_matrix_.value_ = segments.data
     start = time.perf_counter()
-    highs = highspy.Highs()
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # its stubs leave it untyped
     highs.setOptionValue("output_flag", False)
     highs.passModel(model)
     highs.run()
@@ -105,7 +108,8 @@ def main(name: str, path: str) -> dict[str, Any]:
 
     problem = read_instance(path).problem
     if name == "piqp":
-        seconds, x, status = piqp_relaxation(problem)
+        seconds, point, status = piqp_relaxation(problem)
+        x: Float64 | Int64 = point
         problem = problem.relaxed()
     else:
         relaxed = get("proximity").solve(problem.relaxed(), SolveOptions())

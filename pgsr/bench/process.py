@@ -23,10 +23,13 @@ class Run:
 def run_python(arguments: Sequence[str], limit_s: float) -> Run:
     """Run `python` with `arguments` in a fresh process; killed after `limit_s` seconds."""
     start = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL
+    process = subprocess.Popen(  # noqa: S603 - our own modules, no shell
+        [sys.executable, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
     )
-    peak = 0.0
+    peak, printed = 0.0, b""
     while True:
         # The parent's own peak would show in the child's resource usage, so its memory map is asked.
         peak = max(peak, _peak_gb(process.pid))

@@ -97,7 +97,9 @@ def peer_rows(scales: tuple[float, ...], repeats: int, limit_s: float, log: Log)
                 if peer in failed:
                     continue
                 log(f"{peer} on us at scale {scale}")
-                runs = [run_python(["-m", "pgsr.bench.peers", peer, str(path)], limit_s) for _ in range(repeats)]
+                runs = [
+                    run_python(["-m", "pgsr.bench.peers", peer, str(path)], limit_s) for _ in range(repeats)
+                ]
                 times, solution = [], None
                 for _ in range(repeats):
                     start = time.perf_counter()
@@ -106,7 +108,9 @@ def peer_rows(scales: tuple[float, ...], repeats: int, limit_s: float, log: Log)
                 assert solution is not None
                 own_s = statistics.median(times)
                 outputs = [run.output for run in runs if run.output is not None]
-                seconds = statistics.median(o["seconds"] for o in outputs) if len(outputs) == repeats else None
+                seconds = (
+                    statistics.median(o["seconds"] for o in outputs) if len(outputs) == repeats else None
+                )
                 if seconds is None:
                     failed.add(peer)
                 rows.append(

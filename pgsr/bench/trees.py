@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgsr.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from pgsr.text import TextArray
 
 Int64 = NDArray[np.int64]
 Progress = Callable[[str, float], None]
@@ -38,21 +43,29 @@ def tree(parents: Sequence[Int64], names: Sequence[str]) -> Hierarchy:
 
     Codes are the level's first letter and a number; names must differ in their first letters.
     """
+    ids, links, start = [], [np.array([-1], dtype=np.int64)], 0
+    for name, above in zip(names, parents, strict=True):
+        ids.append(_codes(name[0], len(above)))
+    for above in parents[1:]:
+        links.append(above + start)
+        start += int(above.max()) + 1
+    return Hierarchy(
+        ids=np.concatenate(ids).astype(np.dtypes.StringDType()),
+        parent=np.concatenate(links),
+        level_names=tuple(names),
+    )
+
+
+def _codes(letter: str, count: int) -> TextArray:
+    """Codes of one level: the letter and a number, all of one length."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     from pgsr.text import numpy_text
 
-    ids, links, start = [], [np.array([-1], dtype=np.int64)], 0
-    for name, above in zip(names, parents, strict=True):
-        number = pc.cast(pa.array(np.arange(len(above))), pa.large_string())
-        padded = pc.utf8_lpad(number, len(str(max(1, len(above) - 1))), "0")
-        letter, nothing = (pa.scalar(text, pa.large_string()) for text in (name[0], ""))
-        ids.append(numpy_text(pc.binary_join_element_wise(letter, padded, nothing)))
-    for above in parents[1:]:
-        links.append(above + start)
-        start += int(above.max()) + 1
-    return Hierarchy(ids=np.concatenate(ids), parent=np.concatenate(links), level_names=tuple(names))
+    text: Any = pc.utf8_lpad(pa.array(np.arange(count)).cast(pa.large_string()), len(str(count - 1)), "0")
+    first: Any = pa.scalar(letter, pa.large_string())
+    return numpy_text(pc.binary_join_element_wise(first, text, pa.scalar("", pa.large_string())))
 
 
 def fan_out(parents: int, children: int, rng: np.random.Generator) -> Int64:
@@ -65,7 +78,7 @@ def fan_out(parents: int, children: int, rng: np.random.Generator) -> Int64:
 def grown(counts: Sequence[int], names: Sequence[str], rng: np.random.Generator) -> Hierarchy:
     """A tree with the given number of regions on each level."""
     levels = [np.zeros(1, dtype=np.int64)]
-    levels += [fan_out(a, b, rng) for a, b in zip(counts[:-1], counts[1:], strict=True)]
+    levels += [fan_out(a, b, rng) for a, b in itertools.pairwise(counts)]
     return tree(levels, names)
 
 
@@ -137,7 +150,7 @@ def chain(scale: float, width: int | None, rng: np.random.Generator, progress: P
     """One region a level, 1,000 levels times `scale`: the deepest tree there is."""
     width = 3 if width is None else width
     depth = max(1, round(1000 * scale))
-    ids = np.array([f"r{i}" for i in range(depth)], dtype=np.dtypes.StringDType())
+    ids = _codes("r", depth)
     hierarchy = Hierarchy(ids=ids, parent=np.arange(-1, depth - 1, dtype=np.int64))
     progress("counts", 1.0)
     return Truth(hierarchy=hierarchy, sizes=np.arange(width), leaf_counts=rng.integers(0, 1000, (1, width)))

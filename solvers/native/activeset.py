@@ -162,12 +162,15 @@ def _pins(problem: Problem) -> NDArray[np.bool_]:
 def _root(problem: Problem, big_q: Float64, big_b: Float64, pins: NDArray[np.bool_]) -> Float64:
     """The dummy root: values (N,) of the root's row that sum to the total."""
     wq = problem.region_weights[0] * big_q
-    q, b = big_q / (1.0 + wq), (big_b + wq * problem.target[0]) / (1.0 + wq)
+    q: Float64 = big_q / (1.0 + wq)
+    b: Float64 = (big_b + wq * problem.target[0]) / (1.0 + wq)
     if pins.any():
         assert problem.upper is not None
         q, b = np.where(pins, 0.0, q), np.where(pins, problem.upper[0], b)
     total_q = q.sum()
-    return b + q * ((problem.total - b.sum()) / total_q) if total_q > 0 else b
+    if total_q > 0:
+        b = b + q * ((problem.total - b.sum()) / total_q)
+    return b
 
 
 def _single(problem: Problem, lower: Int64, free: NDArray[np.bool_]) -> Float64:
@@ -175,7 +178,7 @@ def _single(problem: Problem, lower: Int64, free: NDArray[np.bool_]) -> Float64:
     y = problem.target[0].astype(np.float64)
     bound = np.maximum(lower[0], 0).astype(np.float64) if lower.size else np.zeros_like(y)
     while True:
-        x = np.where(free, y, bound)
+        x: Float64 = np.where(free, y, bound)
         if free.any():
             x[free] += (problem.total - x.sum()) / free.sum()
         low = free & (x < bound)

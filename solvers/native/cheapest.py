@@ -25,6 +25,9 @@ from pgsr.solvers.native.costs import (
 from pgsr.solvers.native.exchange import exchange_pass, node_costs
 from pgsr.solvers.native.schedule import call, inner_rows, runner
 
+_Arguments = tuple[NDArray[Any], Int64, NDArray[Any], int, tuple[Int64, Int64], float]
+"""Table, target, weights, mode, bounds, slack: what `node_costs` needs besides rows and passes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cheapest:
@@ -41,7 +44,7 @@ class Cheapest:
     error: float
     where: tuple[int, int]
     problem: Problem
-    arguments: tuple[Any, ...]
+    arguments: _Arguments
     tables: tuple[NDArray[Any], NDArray[Any]]
 
     def exchange(self) -> Exchange:
@@ -96,7 +99,10 @@ def cheapest_exchange(problem: Problem, x: NDArray[Any], options: SolveOptions) 
         slack = 1e-9 * max(1.0, 1e-3 * problem.total)
         x = x.astype(np.float64, copy=False)
     none = empty_table()
-    bounds = (none if problem.lower is None else problem.lower, none if problem.upper is None else problem.upper)
+    bounds = (
+        none if problem.lower is None else problem.lower,
+        none if problem.upper is None else problem.upper,
+    )
     up = np.empty((inner_rows(problem), problem.width), dtype=weight.dtype)
     down = np.empty_like(up)
     cost: Any = weight.dtype.type(INFINITE)
@@ -105,7 +111,9 @@ def cheapest_exchange(problem: Problem, x: NDArray[Any], options: SolveOptions) 
     untimed = SolveOptions(threads=options.threads, progress=options.progress)
     arguments = (x, problem.target, weight, mode, bounds, slack)
     with runner(problem, untimed) as run:
-        bound = call(exchange_pass, problem.child_start, x, problem.target, weight, mode, *bounds, slack, up, down)
+        bound = call(
+            exchange_pass, problem.child_start, x, problem.target, weight, mode, *bounds, slack, up, down
+        )
         for value, region, size in run.up(bound, "certificate"):
             if value < cost:
                 cost, where = value, (int(region), int(size))

@@ -23,7 +23,7 @@ def up_cost(mode, weight, x, y):  # type: ignore[no-untyped-def]
     """Cost of one unit more at value `x`, target `y` (or the right derivative)."""
     if mode == 0:
         return weight * (2 * (x - y) + 1)
-    if mode == 1 or mode == 3:
+    if mode in {1, 3}:
         return weight if x >= y else -weight
     return weight * (2 * (x - y))
 
@@ -33,7 +33,7 @@ def down_cost(mode, weight, x, y):  # type: ignore[no-untyped-def]
     """Cost of one unit less at value `x`, target `y` (or minus the left derivative)."""
     if mode == 0:
         return weight * (2 * (y - x) + 1)
-    if mode == 1 or mode == 3:
+    if mode in {1, 3}:
         return weight if x <= y else -weight
     return weight * (2 * (y - x))
 

@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from pgsr.errors import SolverFault
 from pgsr.levelorder import Int64
 from pgsr.models.problem import Feature, Problem
-from pgsr.solvers.base import Availability, Certificate, Solution, SolveOptions, Termination, refuse_unsupported
+from pgsr.solvers.base import (
+    Availability,
+    Certificate,
+    Solution,
+    SolveOptions,
+    Termination,
+    refuse_unsupported,
+)
 from pgsr.solvers.certificate import Stopwatch, assess, certify
 
 if TYPE_CHECKING:
@@ -108,7 +115,9 @@ def _integer(problem: Problem, run: Runner, options: SolveOptions, state: _State
     step = 1
     if problem.loss == "l2" and not problem.general_bounds:
         if sweep.solve(base, 1, _REACH) is None:
-            raise SolverFault("the relaxation does not lie inside its own windows: please report this instance")
+            raise SolverFault(
+                "the relaxation does not lie inside its own windows: please report this instance"
+            )
     else:
         guess = base
         base = repair(problem, guess)

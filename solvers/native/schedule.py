@@ -6,6 +6,7 @@ range may hold many levels: deep chains cost nothing. Large levels are cut into 
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -59,7 +60,7 @@ def _cut(child_start: Int64, first: int, last: int, width: int) -> list[Range]:
     edges = np.searchsorted(child_start[first : last + 1], np.linspace(begin, end, pieces + 1)) + first
     edges[0], edges[-1] = first, last
     edges = np.unique(edges)
-    return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [(int(a), int(b)) for a, b in itertools.pairwise(edges)]
 
 
 def cores() -> int:

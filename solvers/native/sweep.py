@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,10 @@ from pgsr.models.problem import Problem
 from pgsr.solvers.native.costs import L1_STEP, L2_STEP, empty_table, numeric_weights, reach_of
 from pgsr.solvers.native.schedule import Runner, call, inner_rows
 from pgsr.solvers.native.windows import shift_rows, slope, window, windows_down, windows_up
+
+# The compiled helpers as plain Python, for the few entries of the dummy root.
+_window: Callable[..., tuple[int, int]] = window.py_func
+_slope: Callable[..., Any] = slope.py_func
 
 
 class Sweep:
@@ -64,11 +69,11 @@ class Sweep:
                 lo, own = int(self._low[0, s]), self._slopes[0, s, : self._count[0, s]]
                 hi = lo + own.size
             else:
-                lo, hi = window.py_func(base, step, reach, lower, upper, cap, 0, s)
+                lo, hi = _window(base, step, reach, lower, upper, cap, 0, s)
                 own = np.zeros(max(0, int(hi - lo)), dtype=weight.dtype)
                 if lo > hi:
                     return False
-            steps = [slope.py_func(mode, weight[0], base[0, s] + step * d, step, y[0, s]) for d in range(lo, hi)]
+            steps = [_slope(mode, weight[0], base[0, s] + step * d, step, y[0, s]) for d in range(lo, hi)]
             lists.append(own + np.array(steps, dtype=weight.dtype))
             lows.append(int(lo))
         want = (self._problem.total - int(base[0].sum())) // step - sum(lows)

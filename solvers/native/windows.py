@@ -61,7 +61,9 @@ def gather(p, s, child_start, y, weight, mode, box, base, step, reach, slopes, l
         else:
             lo = low[c, s]
             for k in range(count[c, s]):
-                scratch[n] = slopes[c, s, k] + slope(mode, weight[c], base[c, s] + step * (lo + k), step, y[c, s])
+                scratch[n] = slopes[c, s, k] + slope(
+                    mode, weight[c], base[c, s] + step * (lo + k), step, y[c, s]
+                )
                 n += 1
         bottom += lo
     return n, bottom + shift // step
@@ -140,7 +142,11 @@ def windows_down(  # type: ignore[no-untyped-def]
                     if want == 0:
                         break
                     leaf = child_start[c] == child_start[c + 1]
-                    hi = window(base, step, reach, lower, upper, cap, c, s)[1] if leaf else low[c, s] + count[c, s]
+                    hi = (
+                        window(base, step, reach, lower, upper, cap, c, s)[1]
+                        if leaf
+                        else low[c, s] + count[c, s]
+                    )
                     d = move[c, s]
                     while want > 0 and d < hi:
                         value = slope(mode, weight[c], base[c, s] + step * d, step, y[c, s])

@@ -53,12 +53,16 @@ def test_regions_may_come_in_any_order(tmp_path):
     assert instance.hierarchy.ids.tolist() == ["0", "03", "01", "031", "011"]
     assert instance.problem.target[1].tolist() == [1, -2, 3]
     assert instance.problem.target[4].tolist() == [0, 0, 0]
-    assert instance.problem.total == 7 and not instance.problem.cumulative
+    assert instance.problem.total == 7
+    assert not instance.problem.cumulative
 
 
 @pytest.mark.parametrize("large", [False, True])
 def test_round_trip_keeps_the_order_of_the_file(large, tmp_path):
-    record = with_region(3, weight=0.5, lower=[0, 1, 0], upper=[5, 5, 5]) | {"loss": "l1", "model": "cumulative"}
+    record = with_region(3, weight=0.5, lower=[0, 1, 0], upper=[5, 5, 5]) | {
+        "loss": "l1",
+        "model": "cumulative",
+    }
     first = read_instance(put(tmp_path, record))
     path = tmp_path / ("folder" if large else "again.json")
     write_instance(first, path)
@@ -69,9 +73,12 @@ def test_round_trip_keeps_the_order_of_the_file(large, tmp_path):
         if name in ("lower", "upper"):
             a, b = np.clip(a, 0, 7), np.clip(b, 0, 7)
         assert np.array_equal(a, b), name
-    assert second.problem.loss == "l1" and second.problem.cumulative
-    ids = [r["id"] for r in json.loads(path.read_text())["regions"]] if not large else (
-        pq.read_table(path / "regions.parquet")["id"].to_pylist()
+    assert second.problem.loss == "l1"
+    assert second.problem.cumulative
+    ids = (
+        [r["id"] for r in json.loads(path.read_text())["regions"]]
+        if not large
+        else (pq.read_table(path / "regions.parquet")["id"].to_pylist())
     )
     assert ids == [r["id"] for r in GOOD["regions"]]
     if large:

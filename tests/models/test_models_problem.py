@@ -50,7 +50,8 @@ def test_objective_is_exact(seed, weights, loss):
 
 def test_dyadic_weights():
     integers, k = dyadic_weights(np.array([0.75, 2.0, 0.5]))
-    assert integers.tolist() == [3, 8, 2] and k == 2
+    assert integers.tolist() == [3, 8, 2]
+    assert k == 2
     assert dyadic_weights(np.array([0.1])) is None
     assert dyadic_weights(np.array([2.0**31])) is None
     assert dyadic_weights(np.array([2.0**-16]))[1] == 16
@@ -83,7 +84,9 @@ def test_violations_of_model_2():
     problem = small(cumulative=True)
     assert set(problem.violations(np.array([[2, 4], [1, 2], [1, 2]])).values()) == {0}
     broken = problem.violations(np.array([[2, 3], [1, 0], [1, 3]]))
-    assert broken["monotonicity"] == 1 and broken["faithfulness"] == 1 and broken["consistency"] == 0
+    assert broken["monotonicity"] == 1
+    assert broken["faithfulness"] == 1
+    assert broken["consistency"] == 0
 
 
 def test_faithfulness_looks_at_every_level():

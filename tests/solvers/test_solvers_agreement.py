@@ -115,7 +115,8 @@ def test_single_region(total):
     assert_optimal(solve(problem), brute_force(problem))
     assert_optimal(solve(problem, "dp"), brute_force(problem))
     relaxed = solve(problem.relaxed())
-    assert relaxed.certificate is True and relaxed.point_status is PointStatus.FEASIBLE
+    assert relaxed.certificate is True
+    assert relaxed.point_status is PointStatus.FEASIBLE
 
 
 def test_one_size():
@@ -148,7 +149,8 @@ def test_zero_total():
     solution = solve(problem)
     assert_optimal(solution, problem.objective(np.zeros_like(problem.target)))
     relaxed = solve(problem.relaxed())
-    assert relaxed.certificate is True and np.all(relaxed.x == 0)
+    assert relaxed.certificate is True
+    assert np.all(relaxed.x == 0)
 
 
 def test_bounds_far_from_the_relaxation():

@@ -59,7 +59,8 @@ def test_infeasible_points_are_refused_without_an_exchange():
         bad = good.copy()
         bad[row, size] += change
         proof = certify(problem, bad)
-        assert proof.optimal is False and proof.exchange is None
+        assert proof.optimal is False
+        assert proof.exchange is None
     assert certify(problem, good.astype(float)).optimal is False, "an integer problem needs integers"
 
 
@@ -99,4 +100,6 @@ def test_a_lying_solver_is_shown_for_what_it_is():
     assert worse.bound <= 0, "the claimed bound is not believed where one can be proven"
     assert worse.certificate is False
     nothing = assess(problem, None, **claim, **times)
-    assert nothing.point_status is PointStatus.NONE and nothing.objective is None and nothing.gap is None
+    assert nothing.point_status is PointStatus.NONE
+    assert nothing.objective is None
+    assert nothing.gap is None

@@ -56,7 +56,8 @@ def test_time_limit_without_a_point(nation):
     solution = registry.get("proximity").solve(nation, SolveOptions(time_limit_s=1e-9))
     assert solution.termination is Termination.TIME_LIMIT
     assert solution.point_status is PointStatus.NONE
-    assert solution.x is None and solution.certificate is None
+    assert solution.x is None
+    assert solution.certificate is None
 
 
 def test_progress_is_reported(nation):

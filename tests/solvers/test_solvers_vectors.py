@@ -46,7 +46,9 @@ def test_relaxed_optimum(number, tmp_path):
     problem = problem_of(VECTORS[number], tmp_path).relaxed()
     solution = get("proximity").solve(problem, SolveOptions())
     # The published values have six decimals.
-    assert solution.objective == pytest.approx(VECTORS[number]["expected"]["relaxed_optimum"], rel=1e-6, abs=1e-6)
+    assert solution.objective == pytest.approx(
+        VECTORS[number]["expected"]["relaxed_optimum"], rel=1e-6, abs=1e-6
+    )
     assert solution.certificate is True
     assert solution.point_status is PointStatus.FEASIBLE
 
