@@ -34,9 +34,6 @@ PRESETS: dict[str, str] = {
 }
 """Name and one line about each preset; the last five are adversarial."""
 
-MAX_ROWS = 50_000_000
-"""More rows of microdata than this are not written."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Generated:
@@ -127,8 +124,8 @@ def _add_noise(
 def write(generated: Generated, path: str | Path, kind: str = "instance") -> None:
     """Write a preset: its noisy `instance`, or the true counts as `units` or `persons` with a release file.
 
-    Units: `hierarchy.parquet` (region, parent), `units.parquet` (unit, region, size), `release.toml`.
-    Persons: the same with `units.parquet` (unit, region) and `persons.parquet` (person, unit, region, z).
+    Units: `hierarchy.parquet` (region, parent), `units.parquet` (unit, region, size), `release.toml` and
+    `ledger.jsonl`. Persons: `units.parquet` (unit, region) and `persons.parquet` (person, unit, region, z).
     Raises InputError for an unknown kind, and for more than 50 million rows.
     """
     if kind == "instance":

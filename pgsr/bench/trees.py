@@ -69,7 +69,7 @@ def _codes(letter: str, count: int) -> TextArray:
 
 
 def fan_out(parents: int, children: int, rng: np.random.Generator) -> Int64:
-    """Parents of `children` regions, sorted: one each, the rest multinomial with log-normal(0, 0.6) weights."""
+    """Sorted parents of `children` regions: one each, the rest multinomial, weights log-normal(0, 0.6)."""
     weights = rng.lognormal(0.0, 0.6, parents)
     count = 1 + rng.multinomial(children - parents, weights / weights.sum())
     return np.repeat(np.arange(parents, dtype=np.int64), count)
@@ -187,6 +187,7 @@ def huge(scale: float, width: int | None, rng: np.random.Generator, progress: Pr
 
 def ties(scale: float, width: int | None, rng: np.random.Generator, progress: Progress) -> Truth:
     """All noisy counts of a level are equal and three times too high: very many optima; no random noise."""
+    del rng  # a preset takes it, this one draws nothing
     width = 6 if width is None else width
     fan = max(1, round((1000 * scale) ** (1 / 3)))
     hierarchy = regular(4, fan, ("all", "province", "district", "ward"))
