@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pgsr.errors import InputError
 from pgsr.leveling import columns_from_levels, duplicate_at, ordered_columns
+from pgsr.levelorder import child_starts, is_level_order, level_starts
 from pgsr.text import ArrowArray, TextArray, arrow_array, numpy_text, text_array
 
 if TYPE_CHECKING:
@@ -49,13 +50,8 @@ class Hierarchy:
         """Validate, derive the children and the levels, and make every array read-only."""
         ids = self.ids if _codes_checked else _ids(self.ids)
         parent = _parents(self.parent, len(ids))
-        child_start = np.ones(len(ids) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(parent[1:], minlength=len(ids)), out=child_start[1:])
-        child_start[1:] += 1
-        starts = [0, 1]
-        while starts[-1] < len(ids):  # in level order the next level starts where this one ends
-            starts.append(int(child_start[starts[-1]]))
-        level_start = np.array(starts, dtype=np.int64)
+        child_start = child_starts(parent)
+        level_start = level_starts(child_start)
         is_leaf = child_start[1:] == child_start[:-1]
         shallow = np.flatnonzero(is_leaf[: level_start[-2]])
         if len(shallow):
@@ -314,8 +310,7 @@ def _parents(parent: Any, regions: int) -> Ints:
             "one whole number a region",
         )
     array = array.astype(np.int64, copy=False)
-    inside = array[0] == -1 and bool((array[1:] >= 0).all()) and bool((array < np.arange(regions)).all())
-    if not (inside and bool((array[1:] >= array[:-1]).all())):
+    if not is_level_order(array):
         raise InputError(
             "parent positions are not in level order",
             "hierarchy",

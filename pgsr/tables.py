@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from pgsr.atomic import atomic_dir, atomic_path
 from pgsr.errors import InputError
+from pgsr.levelorder import MAGNITUDE
 from pgsr.text import ArrowArray, arrow_array, text_array
 
 __all__ = ["Table", "atomic_dir", "atomic_path", "read_table"]
 
-LIMIT = 2**53
+LIMIT = MAGNITUDE
 """No magnitude above this is accepted: beyond it floating point skips whole numbers."""
 
 _WHOLE = r"^[+-]?[0-9]+(\.0*)?$"

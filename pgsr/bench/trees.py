@@ -49,8 +49,9 @@ def tree(parents: Sequence[Int64], names: Sequence[str]) -> Hierarchy:
     for above in parents[1:]:
         links.append(above + start)
         start += int(above.max()) + 1
+    codes: Any = np.concatenate(ids)  # numpy's stubs lose the text type
     return Hierarchy(
-        ids=np.concatenate(ids).astype(np.dtypes.StringDType()),
+        ids=codes,
         parent=np.concatenate(links),
         level_names=tuple(names),
     )

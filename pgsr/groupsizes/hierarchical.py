@@ -22,6 +22,7 @@ from pgsr.groupsizes.expected import LevelError, expected_errors
 from pgsr.groupsizes.guarantee import hierarchical_text, invariant_items, law_record, public_items
 from pgsr.groupsizes.postprocess import make_problem, post_process, resolve_solver, table_columns
 from pgsr.hierarchy import Hierarchy
+from pgsr.levelorder import MAGNITUDE
 from pgsr.mechanism import Columns, Estimate, Progress, Tables
 from pgsr.noise import BitSource, DiscreteGaussian, DiscreteLaplace, NoiseLaw
 from pgsr.privacy import Guarantee, Kind, PrivacyEvent
@@ -36,7 +37,7 @@ L1_SENSITIVITY = 2
 """One unit leaves one size and enters another, in one region of a level."""
 SQUARED_L2_SENSITIVITY = 2
 
-LIMIT = 2**53
+LIMIT = MAGNITUDE
 """Noisy counts are clipped to this magnitude (post-processing), so that they stay exact everywhere."""
 
 
