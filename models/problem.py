@@ -44,7 +44,7 @@ class Feature(Enum):
     BOUNDS = "bounds"
     """Lower or upper bounds on the entries of any region, integer problem."""
     RELAXED_BOUNDS = "relaxed-bounds"
-    """General bounds (`Problem.general_bounds`) in the relaxation."""
+    """General bounds (`Problem.general_bounds`) in the relaxation, which the active set does not take."""
 
 
 class RegionError(InputError):

@@ -2,8 +2,9 @@
 
 Relaxation by the monotone active set; then the dynamic program on windows of four values round it;
 then the certificate. Where the relaxation is only a guess (absolute values, general bounds) it is made
-feasible first, and windows shrink from large steps to single units. Windows are recentred until the
-certificate proves the optimum, so a wrong guess costs time, never the answer.
+feasible first, and windows shrink from large steps to single units; relaxations with general bounds are
+solved that way on a fine grid. Windows are recentred until the certificate proves the optimum, so a wrong
+guess costs time, never the answer.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 _REACH = 1
 """Half-width of the windows: floor - 1 .. floor + 2 holds every integer within 2 of the relaxation."""
 
+_GRID_BITS = 24
+"""Finest grid on which a relaxation with general bounds is solved: steps of 2^-24."""
+
 _PATIENCE = 4
 """Improving rounds at one step length after which the step is lengthened."""
 
@@ -43,7 +47,7 @@ class ProximitySolver:
     """Monotone active set, window dynamic program, certificate (numba)."""
 
     name = "proximity"
-    features = frozenset(Feature) - {Feature.CUMULATIVE, Feature.RELAXED_BOUNDS}
+    features = frozenset(Feature) - {Feature.CUMULATIVE}
 
     def availability(self) -> Availability:
         """Always available: numba is a runtime dependency."""
@@ -74,6 +78,8 @@ class ProximitySolver:
                     _integer(replace(problem, integer=True), run, options, state)
                     assert state.x is not None
                     state.x, state.proof = state.x.astype(np.float64), None
+                elif problem.general_bounds:
+                    _on_grid(problem, run, options, state)
                 else:
                     from pgsr.solvers.native.activeset import relax
 
@@ -136,6 +142,28 @@ def _integer(problem: Problem, run: Runner, options: SolveOptions, state: _State
         if not problem.objective(base) < before:
             return  # only with weights that are not dyadic: ties within rounding
         step = 4
+
+
+def _on_grid(problem: Problem, run: Runner, options: SolveOptions, state: _State) -> None:
+    """Set `state.x` to the relaxation's optimum on a grid of `2**-k`: the integer problem in finer units.
+
+    The active set does not take general bounds; the integer optimum of the finer problem lies within two
+    grid steps of the continuous one in every entry that was ever tried, and its gap is proven afterwards.
+    """
+    largest = max(problem.total, int(np.abs(problem.target).max()), 1)
+    k = max(0, min(_GRID_BITS, 52 - largest.bit_length()))
+    lower, upper = problem.lower, problem.upper
+    fine = Problem(
+        parent=problem.parent,
+        target=problem.target << k,
+        total=problem.total << k,
+        weights=problem.region_weights,
+        lower=None if lower is None else np.maximum(lower, 0) << k,
+        upper=None if upper is None else np.minimum(upper, problem.total) << k,
+    )
+    _integer(fine, run, options, state)
+    assert state.x is not None
+    state.x, state.proof = np.ldexp(state.x.astype(np.float64), -k), None
 
 
 def _descend(problem: Problem, sweep: Sweep, base: Int64, step: int) -> None:

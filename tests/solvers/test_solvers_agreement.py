@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -58,7 +60,7 @@ def test_dp_and_proximity_agree_on_larger_trees(seed, weights, bounds, loss, noi
 
 
 @settings(max_examples=100, deadline=None)
-@given(SEEDS, WEIGHTS, st.sampled_from(["none", "pins"]))
+@given(SEEDS, WEIGHTS, BOUNDS)
 def test_relaxation_is_below_the_integers_and_proven(seed, weights, bounds):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, regions=20, width=4, total=40, noise=30, weights=weights, bounds=bounds)
@@ -81,16 +83,23 @@ def test_relaxation_agrees_with_an_independent_solver():
     """Clarabel through CVXPY, with the constraints written out."""
     cp = pytest.importorskip("cvxpy")
     rng = np.random.default_rng(3)
-    for weights in ("unit", "dyadic", "float", "zero") * 3:
-        problem = random_problem(rng, regions=12, width=4, total=25, noise=12, weights=weights)
+    kinds = ("none", "lower", "upper", "both", "pins")
+    for weights, bounds in itertools.product(("unit", "dyadic", "float", "zero"), kinds):
+        problem = random_problem(rng, regions=12, width=4, total=25, noise=12, weights=weights, bounds=bounds)
         x = cp.Variable(problem.target.shape)
         inner = np.flatnonzero(problem.inner())
         children = [range(problem.child_start[i], problem.child_start[i + 1]) for i in inner]
         conditions = [x >= 0, cp.sum(x[0]) == problem.total]
         conditions += [x[i] == cp.sum(x[list(c)], axis=0) for i, c in zip(inner, children, strict=True)]
         cost = cp.sum(cp.multiply(problem.region_weights[:, None], cp.square(x - problem.target)))
+        if problem.lower is not None:
+            conditions.append(x >= problem.lower)
+        if problem.upper is not None:
+            conditions.append(x <= problem.upper)
         value = cp.Problem(cp.Minimize(cost), conditions).solve(solver=cp.CLARABEL)
-        assert solve(problem.relaxed()).objective == pytest.approx(value, rel=1e-6, abs=1e-6)
+        solution = solve(problem.relaxed())
+        assert solution.objective == pytest.approx(value, rel=1e-6, abs=1e-6)
+        assert solution.certificate is True
 
 
 def chain(depth, width=3):
@@ -161,13 +170,22 @@ def test_bounds_far_from_the_relaxation():
     assert_optimal(solve(problem), solve(problem, "dp").objective)
 
 
-def test_relaxation_refuses_general_bounds():
+def test_relaxation_with_upper_bounds():
+    """The case in which an active set that never releases gives (0, 1, 0)."""
     problem = Problem(
-        parent=[-1, 0, 0], target=[[1], [-3], [0]], total=3, upper=[[3], [1], [2]], integer=False
+        parent=[-1, 0, 0, 0],
+        target=[[0], [-3], [0], [0]],
+        total=1,
+        upper=[[1], [1], [1], [2]],
+        lower=[[1], [0], [0], [0]],
+        integer=False,
     )
-    assert Feature.RELAXED_BOUNDS in problem.requires
-    with pytest.raises(InputError, match="relaxed-bounds"):
-        solve(problem)
+    tight = Problem(parent=[-1, 0, 0], target=[[0], [9], [1]], total=4, upper=[[4], [2], [4]], integer=False)
+    assert Feature.RELAXED_BOUNDS in tight.requires
+    for case, leaves in ((problem, [0, 0.5, 0.5]), (tight, [2, 2])):
+        solution = solve(case)
+        assert solution.x[1:, 0].tolist() == pytest.approx(leaves, abs=1e-6)
+        assert solution.certificate is True
 
 
 def test_dp_refuses_large_domains():
