@@ -92,6 +92,7 @@ def test_violations_of_model_2():
 def test_faithfulness_looks_at_every_level():
     problem = Problem(parent=[-1, 0, 1], target=[[1], [1], [1]], total=5)
     assert problem.violations(np.array([[5], [5], [9]]))["faithfulness"] == 4
+    assert problem.violations(np.array([[5], [8], [5]]))["faithfulness"] == 3
 
 
 def test_leaves_above_the_last_level_count_below_too():
