@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import pgsr
+
 FOLDERS = {"models", "solvers", "inequality", "sae"}
 HEAVY = {
     "cryptography",
@@ -81,3 +83,13 @@ def test_import_is_light(module: str) -> None:
     loaded = set(run.stdout.split())
     assert "pgsr" in loaded
     assert loaded & HEAVY == set()
+
+
+def test_public_names_load_and_match_the_list() -> None:
+    """Every name of `dir(pgsr)` is there, also for type checkers, and unknown ones are refused."""
+    source = Path(pgsr.__file__).read_text(encoding="utf-8")
+    for name in dir(pgsr):
+        assert getattr(pgsr, name).__name__ == name
+        assert f"import {name} as {name}" in source
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = pgsr.nothing
