@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.bench.presets import generate, write
-from pgsr.bench.process import run_python
+from pgsr.bench.process import Run, run_python
 
 Row = dict[str, Any]
 Log = Callable[[str], None]
@@ -97,9 +97,9 @@ def peer_rows(scales: tuple[float, ...], repeats: int, limit_s: float, log: Log)
                 if peer in failed:
                     continue
                 log(f"{peer} on us at scale {scale}")
-                runs = [
-                    run_python(["-m", "pgsr.bench.peers", peer, str(path)], limit_s) for _ in range(repeats)
-                ]
+                runs: list[Run] = []
+                while len(runs) < repeats and (not runs or runs[-1].output is not None):
+                    runs.append(run_python(["-m", "pgsr.bench.peers", peer, str(path)], limit_s))
                 times, solution = [], None
                 for _ in range(repeats):
                     start = time.perf_counter()
