@@ -9,6 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 # Worker processes of the test run. More than the cores only adds start-up time.
 JOBS ?= 2
 FOLDERS := pgsr models solvers inequality sae
+KERNELS := $(wildcard solvers/native/*.py pgsr/noise/*.py)
 
 # The folders `inequality` and `models` at the root must never shadow a package of that name.
 export PYTHONSAFEPATH := 1
@@ -22,21 +23,18 @@ export PYTHONSAFEPATH := 1
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/.runtime ## run the main job on packaged real data, results in demo-out/
-	$(BIN)/pgsr warmup
+demo: $(VENV)/.kernels ## run the main job on packaged real data, results in demo-out/
+	rm -rf demo-out
 	$(BIN)/pgsr demo --out demo-out
 
 # Kernels are compiled before the workers start: otherwise each of them would compile its own.
-test: $(VENV)/.test ## run the quick tests
-	$(BIN)/pgsr warmup
+test: $(VENV)/.test $(VENV)/.kernels ## run the quick tests
 	$(BIN)/python -m pytest -n $(JOBS)
 
-test-slow: $(VENV)/.test ## run the tests marked slow
-	$(BIN)/pgsr warmup
+test-slow: $(VENV)/.test $(VENV)/.kernels ## run the tests marked slow
 	$(BIN)/python -m pytest -m slow
 
-cover: $(VENV)/.test ## run the quick tests and show line coverage by module
-	$(BIN)/pgsr warmup
+cover: $(VENV)/.test $(VENV)/.kernels ## run the quick tests and show line coverage by module
 	$(BIN)/python -m pytest -n $(JOBS) $(FOLDERS:%=--cov=%) --cov-report=term-missing:skip-covered
 
 check: $(VENV)/.check tree ## lint, format, types, floors
@@ -45,8 +43,7 @@ check: $(VENV)/.check tree ## lint, format, types, floors
 	$(BIN)/mypy
 	cd .typing && ../$(BIN)/lint-imports --no-logo --cache-dir .cache ../.importlinter
 
-bench: $(VENV)/.runtime ## run the foundation benchmarks, results in build/bench/
-	$(BIN)/pgsr warmup
+bench: $(VENV)/.kernels ## run the foundation benchmarks, results in build/bench/
 	$(BIN)/python -m pgsr.bench.foundation --out build/bench
 
 # Warnings are errors: a broken link or an unreadable docstring fails the build.
@@ -89,6 +86,12 @@ $(BIN)/python:
 $(VENV)/.runtime: pyproject.toml | $(BIN)/python
 	$(PIP) install --quiet --upgrade 'pip>=25.1'
 	$(PIP) install --quiet --editable .
+	touch $@
+
+# The compiler's cache looks at the file of a kernel, not at the files of those that it calls.
+$(VENV)/.kernels: $(KERNELS) $(VENV)/.runtime
+	find solvers pgsr -name '*.nb[ic]' -delete
+	$(BIN)/pgsr warmup
 	touch $@
 
 $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.build: $(VENV)/.%: $(VENV)/.runtime

@@ -1,1 +1,1 @@
-"""."""
+"""Command line of pgsr: arguments, progress bars, exit codes; the arithmetic is on the floors below."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def resolve_solver(solver: str | Solver, problem: Problem) -> Solver:
     """The solver of that name (or as given), if it is available and takes `problem`; else InputError."""
     from pgsr.solvers import registry
+
     found = registry.get(solver) if isinstance(solver, str) else solver
     state = found.availability()
     if not state.available:

@@ -28,8 +28,15 @@ def compiled(function: Function) -> Function:
 
 @compiled
 def look_up(
-    words: Words, first: int, step: int, word_shift: np.uint64,
-    low: Words, high: Words, guide: Guide, guide_shift: np.uint64, known_cells: int,
+    words: Words,
+    first: int,
+    step: int,
+    word_shift: np.uint64,
+    low: Words,
+    high: Words,
+    guide: Guide,
+    guide_shift: np.uint64,
+    known_cells: int,
     cells: Ints,
 ) -> None:
     """The cell that each prefix implies, or UNDECIDED, from the words first, first + step, ...
@@ -83,8 +90,13 @@ def combine_digits(
 
 @compiled
 def combine_strips(
-    words: Words, word_shift: np.uint64, strips: Ints, strip_bits: int, coin_cap: Words,
-    out: Ints, undecided: Ints,
+    words: Words,
+    word_shift: np.uint64,
+    strips: Ints,
+    strip_bits: int,
+    coin_cap: Words,
+    out: Ints,
+    undecided: Ints,
 ) -> int:
     """Three words a draw: strip, offset and sign, coin; a coin above its strip's cap surely accepts.
 

@@ -193,9 +193,7 @@ class DiscreteGaussian:
         return partial(type(self), sigma2=self.sigma2), ()
 
 
-def sample(
-    law: NoiseLaw, n: int, rng: BitSource, out: NDArray[np.int64] | None = None
-) -> NDArray[np.int64]:
+def sample(law: NoiseLaw, n: int, rng: BitSource, out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """Independent draws of `law`, (n,) int64, into `out` if given; errors as `Sampler.sample`."""
     return law.sample(n, rng, out)
 

@@ -218,8 +218,16 @@ def _cells(table: Table, words: Words, first: int, step: int) -> Ints:
     cells = np.empty(words.size // step, dtype=np.int64)
     guide_shift = np.uint64(table.guide_shift)
     look_up(
-        words, first, step, _word_shift(table),
-        table.low, table.high, table.guide, guide_shift, table.known_cells, cells,
+        words,
+        first,
+        step,
+        _word_shift(table),
+        table.low,
+        table.high,
+        table.guide,
+        guide_shift,
+        table.known_cells,
+        cells,
     )
     return cells
 

@@ -25,7 +25,10 @@ ACCEPTED = {
     "empty region": ([region("r", None, 3, 1, 2), region("a", "r", 0, 0, 0), region("b", "r", 3, 1, 2)], {}),
     "regions in any order": ([region("b", "r", 1, 1, 1), region("r", None, 3, 1, 2)], {}),
     "gaps in the sizes": ([region("r", None, 3, 1, 2)], {"sizes": [0, 5, 100]}),
-    "leading zeros": ([region("0", None, 3, 1, 2), region("00", "0", 1, 1, 1), region("000", "0", 2, 0, 1)], {}),
+    "leading zeros": (
+        [region("0", None, 3, 1, 2), region("00", "0", 1, 1, 1), region("000", "0", 2, 0, 1)],
+        {},
+    ),
     "magnitude 2^53": ([region("r", None, BIG, -BIG, 0)], {"total": BIG}),
     "weights": ([region("r", None, 3, 1, 2, weight=0), region("a", "r", 1, 1, 1, weight=0.3)], {}),
     "bounds": ([region("r", None, 3, 1, 2, lower=[0, 0, 9]), region("a", "r", 1, 1, 1, upper=[9, 1, 9])], {}),
@@ -69,7 +72,11 @@ REFUSED = {
     "magnitude": ([TWO[0], region("a", "r", 1, BIG + 1, 1)], {}, ("2^53", "'a'")),
     "huge magnitude": ([TWO[0], region("a", "r", 1, -(10**40), 1)], {}, ("2^53", "'a'")),
     "large total": (TWO, {"total": BIG + 1}, ("total",)),
-    "clashing bounds": ([TWO[0], region("a", "r", 1, 1, 1, lower=[2, 0, 0], upper=[1, 9, 9])], {}, ("clash", "'a'")),
+    "clashing bounds": (
+        [TWO[0], region("a", "r", 1, 1, 1, lower=[2, 0, 0], upper=[1, 9, 9])],
+        {},
+        ("clash", "'a'"),
+    ),
     "bounds against the total": ([region("r", None, 3, 1, 2, upper=[1, 1, 1])], {}, ("total",)),
     "lower above the parent": (
         [region("r", None, 3, 1, 2, upper=[1, 9, 9]), region("a", "r", 1, 1, 1, lower=[2, 0, 0])],
@@ -169,7 +176,11 @@ def rewrite(path: Path, change) -> None:
         ("counts", lambda t: t.drop_columns(["1"]), ("columns",)),
         ("counts", lambda t: t.set_column(1, "1", pa.array([0.5] * t.num_rows)), ("whole numbers", "'1'")),
         ("counts", lambda t: t.set_column(1, "1", pa.array(["1"] * t.num_rows)), ("whole numbers", "'1'")),
-        ("counts", lambda t: t.set_column(1, "1", pa.array([None] * t.num_rows, pa.int64())), ("missing", "'1'")),
+        (
+            "counts",
+            lambda t: t.set_column(1, "1", pa.array([None] * t.num_rows, pa.int64())),
+            ("missing", "'1'"),
+        ),
         ("counts", lambda t: t.set_column(1, "1", pa.array([BIG + 1] * t.num_rows)), ("2^53", "'1'")),
         ("regions", lambda t: t.rename_columns(["id", "up"]), ("columns", "regions.parquet")),
         ("regions", lambda t: t.append_column("x", t["id"]), ("columns", "regions.parquet")),

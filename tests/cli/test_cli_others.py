@@ -26,7 +26,9 @@ def test_the_demo_releases_the_households_of_korea(run) -> None:
     assert dong["l1_released"] < dong["l1_noisy"]
     assert record["solve"]["certificate"] is True
     assert set(record["solve"]["violations"].values()) == {0}
-    assert record["files"] == sorted(str(p.relative_to("demo")) for p in Path("demo").rglob("*") if p.is_file())
+    assert record["files"] == sorted(
+        str(p.relative_to("demo")) for p in Path("demo").rglob("*") if p.is_file()
+    )
     made = Release.load("demo")
     assert made.guarantee.secure
     assert made.guarantee.event == PrivacyEvent.pure(1)
@@ -75,7 +77,9 @@ def test_the_help_names_every_preset(run) -> None:
 
 def test_the_same_seed_gives_the_same_instance(run) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        assert run("generate", "uniform", "--scale", "0.02", "--seed", seed, "--out", f"{name}.json").code == 0
+        assert (
+            run("generate", "uniform", "--scale", "0.02", "--seed", seed, "--out", f"{name}.json").code == 0
+        )
     a, b, c = (Path(f"{name}.json").read_bytes() for name in "abc")
     assert a == b
     assert a != c

@@ -24,7 +24,13 @@ def env() -> dict[str, str]:
 
 def call(env, *words, **options):
     return subprocess.run(
-        [*PGSR, *map(str, words)], env=env, capture_output=True, text=True, timeout=120, check=False, **options
+        [*PGSR, *map(str, words)],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **options,
     )
 
 
@@ -108,7 +114,7 @@ def test_a_signal_ends_a_solve_and_leaves_nothing(env, larger, tmp_path, number,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=default_signals,
+        preexec_fn=default_signals,  # noqa: PLW1509 (no threads run here)
     )
     time.sleep(1.5)
     assert process.poll() is None, process.communicate()
@@ -124,7 +130,10 @@ def test_a_signal_ends_a_solve_and_leaves_nothing(env, larger, tmp_path, number,
 def test_progress_is_shown_on_a_terminal_and_standard_output_stays_clean(env, larger) -> None:
     main, other = pty.openpty()
     process = subprocess.Popen(
-        [*PGSR, "solve", str(larger), "--json"], env={**env, "TERM": "xterm"}, stdout=subprocess.PIPE, stderr=other
+        [*PGSR, "solve", str(larger), "--json"],
+        env={**env, "TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=other,
     )
     os.close(other)
     shown = b""

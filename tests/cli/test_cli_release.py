@@ -137,8 +137,10 @@ def test_interrupted_before_the_draw_nothing_is_left(run, project, monkeypatch) 
 
     before = names()
     monkeypatch.setattr("pgsr.groupsizes.hierarchical.HierarchicalMechanism.measure", interrupted)
-    assert run("release", "release.toml", "--out", "out").code == 130
-    assert names() == before
+    done = run("release", "release.toml", "--out", "out")
+    assert done.code == 130
+    assert "ledger.jsonl was charged" in done.err
+    assert (names(), entries()) == (before, 1)
 
 
 def test_a_seed_is_marked_not_private(run, project) -> None:
@@ -361,7 +363,9 @@ def test_bad_data(run, project, file, old, new, words, confidential) -> None:
 
 
 def test_wrong_types_in_parquet(run, project) -> None:
-    pq.write_table(pa.table({"region": [1.0, 2.0], "0": [1, 2], "1": [1, 2], "2": [1, 2]}), project / "c.parquet")
+    pq.write_table(
+        pa.table({"region": [1.0, 2.0], "0": [1, 2], "1": [1, 2], "2": [1, 2]}), project / "c.parquet"
+    )
     change(project, '"counts.csv"', '"c.parquet"')
     run("release", "release.toml", "--dry-run").refused("c.parquet", "'region'", "floating-point")
 
@@ -390,4 +394,6 @@ def test_the_configuration_may_lie_elsewhere(run, project, tmp_path, monkeypatch
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert run("release", "../release.toml", "--out", "out").code == 0
-    assert json.loads((tmp_path / "elsewhere/out/guarantee.json").read_text(encoding="utf-8"))["secure"] is True
+    assert (
+        json.loads((tmp_path / "elsewhere/out/guarantee.json").read_text(encoding="utf-8"))["secure"] is True
+    )

@@ -12,10 +12,10 @@ import pytest
 from pgsr.mechanism import EstimateError
 from pgsr.solvers import registry
 
-SOLVE_KEYS = (
-    "solver version model relaxed termination point_status raw_status objective bound gap gap_relative "
-    "certificate violations build_s solve_s"
-).split()
+SOLVE_KEYS = [
+    *("solver", "version", "model", "relaxed", "termination", "point_status", "raw_status", "objective"),
+    *("bound", "gap", "gap_relative", "certificate", "violations", "build_s", "solve_s"),
+]
 CONDITIONS = {"consistency", "validity", "faithfulness", "monotonicity", "bounds"}
 
 # (parent, noisy, total, integer optimum, optimum of the relaxation)
@@ -175,7 +175,7 @@ def test_solvers_lists_one_that_cannot_be_loaded(run, monkeypatch) -> None:
     from importlib.metadata import EntryPoint
 
     broken = EntryPoint(name="broken", value="pgsr.no_such_module:Solver", group=registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: (broken,))  # noqa: ARG005
+    monkeypatch.setattr(registry, "entry_points", lambda group: (broken,))
     (entry,) = run("solvers", "--json").record["solvers"]
     assert (entry["name"], entry["available"]) == ("broken", False)
     assert "cannot be loaded" in entry["reason"]

@@ -48,7 +48,7 @@ def laplace_mass(scale: Fraction, k: int) -> mpmath.mpf:
 
 def gaussian_mass(sigma2: Fraction, k: int) -> mpmath.mpf:
     """P[X = k] in the precision in force; the normaliser is Jacobi's theta function."""
-    return mpmath.exp(-mpmath.mpf(k) ** 2 / (2 * _mp(sigma2))) / _gaussian_norm(sigma2, mpmath.mp.prec)
+    return mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * _mp(sigma2))) / _gaussian_norm(sigma2, mpmath.mp.prec)
 
 
 _NORMS: dict[tuple[Fraction, int], mpmath.mpf] = {}

@@ -52,9 +52,13 @@ SAMPLERS = {
 
 
 @pytest.mark.parametrize("bits", [8, 10, 64])
-@pytest.mark.parametrize(("name", "mass", "parameter"), [
-    ("laplace direct", "laplace", Fraction(7, 2)), ("gaussian direct", "gaussian", Fraction(12)),
-])
+@pytest.mark.parametrize(
+    ("name", "mass", "parameter"),
+    [
+        ("laplace direct", "laplace", Fraction(7, 2)),
+        ("gaussian direct", "gaussian", Fraction(12)),
+    ],
+)
 def test_direct_draws_equal_inversion_with_512_bits(name, mass, parameter, bits, masses, scripted):
     sampler = SAMPLERS[name](bits)
     rng = np.random.default_rng(11)
@@ -264,10 +268,15 @@ def test_the_coin_accepts_with_probability_exp_minus_d():
         assert abs(accepted - n * p) < 5 * np.sqrt(n * p * (1 - p))
 
 
-@pytest.mark.parametrize("law", [
-    DiscreteLaplace(scale=3), DiscreteLaplace(scale=10**5),
-    DiscreteGaussian(sigma2=9), DiscreteGaussian(sigma2=10**9),
-])
+@pytest.mark.parametrize(
+    "law",
+    [
+        DiscreteLaplace(scale=3),
+        DiscreteLaplace(scale=10**5),
+        DiscreteGaussian(sigma2=9),
+        DiscreteGaussian(sigma2=10**9),
+    ],
+)
 def test_sampling_interface(law):
     n = sampler_module.CHUNK + 7
     first = law.sample(n, SeededBits(4))

@@ -28,8 +28,12 @@ LAWS = {
     "gaussian 10^16/3": DiscreteGaussian(sigma2=Fraction(10**16, 3)),
 }
 SCHEMES = {
-    "laplace 700/3": DirectSampler, "laplace 3000": DigitSampler, "laplace 10^6": DigitSampler,
-    "gaussian 10^6": DirectSampler, "gaussian 2*10^6": StripSampler, "gaussian 10^12": StripSampler,
+    "laplace 700/3": DirectSampler,
+    "laplace 3000": DigitSampler,
+    "laplace 10^6": DigitSampler,
+    "gaussian 10^6": DirectSampler,
+    "gaussian 2*10^6": StripSampler,
+    "gaussian 10^12": StripSampler,
 }
 
 
@@ -152,8 +156,10 @@ def test_agreement_with_opendp(name):
     theirs = np.array(measurement([0] * 20_000))
     ours = law.sample(200_000, SeededBits(3))
     edges = np.unique(np.quantile(ours, np.linspace(0, 1, 40)[1:-1]).astype(np.int64))
-    table = np.array([
-        np.bincount(np.searchsorted(edges, sample, side="left"), minlength=edges.size + 1)
-        for sample in (ours, theirs)
-    ])
+    table = np.array(
+        [
+            np.bincount(np.searchsorted(edges, sample, side="left"), minlength=edges.size + 1)
+            for sample in (ours, theirs)
+        ]
+    )
     assert stats.chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue > 1e-7

@@ -39,7 +39,13 @@ def exact_boundaries(name: str, masses) -> tuple[object, list[mpmath.mpf]]:
 
 
 NAMES = [
-    "laplace 2", "laplace 1/5", "laplace 5/3", "gaussian 4", "gaussian 1/9", "gaussian 20", "cut 1/30 17",
+    "laplace 2",
+    "laplace 1/5",
+    "laplace 5/3",
+    "gaussian 4",
+    "gaussian 1/9",
+    "gaussian 20",
+    "cut 1/30 17",
 ]
 
 
@@ -49,8 +55,16 @@ def implied_cells(table, kernel=look_up) -> np.ndarray:
     words = prefixes << np.uint64(64 - table.bits)
     cells = np.empty(prefixes.size, dtype=np.int64)
     kernel(
-        words, 0, 1, np.uint64(64 - table.bits),
-        table.low, table.high, table.guide, np.uint64(table.guide_shift), table.known_cells, cells,
+        words,
+        0,
+        1,
+        np.uint64(64 - table.bits),
+        table.low,
+        table.high,
+        table.guide,
+        np.uint64(table.guide_shift),
+        table.known_cells,
+        cells,
     )
     return cells
 

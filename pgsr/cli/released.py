@@ -1,0 +1,134 @@
+"""What `pgsr release` shows: a plan, or an outcome, as one record and for people. Nothing confidential."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgsr.cli.output import console, heading, line, pairs, paragraph, table
+
+if TYPE_CHECKING:
+    from pgsr.config import Query, ReleaseConfig
+    from pgsr.ledger import Ledger
+    from pgsr.mechanism import Release
+
+
+def plan(settings: ReleaseConfig, queries: Sequence[Query], ledger: Ledger | None) -> dict[str, Any]:
+    """What a dry run shows: cost, expected errors, and whether the ledger suffices. Nothing is spent."""
+    from pgsr.errors import BudgetError
+    from pgsr.noise import SeededBits, SystemBits
+
+    suffices = None
+    if ledger is not None:
+        try:
+            ledger.check([query.mechanism.event for query in queries])
+            suffices = True
+        except BudgetError:
+            suffices = False
+    rng = SystemBits() if settings.privacy.seed is None else SeededBits(settings.privacy.seed)
+    return {
+        "dry_run": True,
+        "out": None,
+        "ledger": ledger_record(ledger),
+        "suffices": suffices,
+        "queries": [
+            {**_described(query), "guarantee": query.mechanism.guarantee(rng).to_dict(), "solve": None}
+            for query in queries
+        ],
+    }
+
+
+def outcome(
+    done: Sequence[tuple[Query, Release]], out: Path, ledger: dict[str, Any] | None
+) -> dict[str, Any]:
+    """What a release shows; nothing in it is confidential."""
+    return {
+        "dry_run": False,
+        "out": str(out),
+        "ledger": ledger,
+        "suffices": None,
+        "queries": [
+            {
+                **_described(query),
+                "guarantee": made.guarantee.to_dict(),
+                "solve": None if made.provenance.solve is None else made.provenance.solve.to_dict(),
+            }
+            for query, made in done
+        ],
+    }
+
+
+def _described(query: Query) -> dict[str, Any]:
+    """Public facts about a query."""
+    return {
+        "name": query.name,
+        "cost": query.mechanism.event.to_dict(),
+        "total": query.mechanism.total,
+        "total_from": query.total_from,
+        "levels": [level.to_dict() for level in query.mechanism.expected_error()],
+    }
+
+
+def ledger_record(ledger: Ledger | None) -> dict[str, Any] | None:
+    """Where the ledger is, what is spent and what is left."""
+    if ledger is None:
+        return None
+    return {
+        "file": str(ledger.path),
+        "spent": ledger.spent.to_dict(),
+        "remaining": ledger.remaining.to_dict(),
+    }
+
+
+def show_release(record: dict[str, Any]) -> None:
+    """The same for people."""
+    for query in record["queries"]:
+        cost = ", ".join(
+            f"{name} {query['cost'][name]}" for name in ("epsilon", "rho", "delta") if name in query["cost"]
+        )
+        verb = "costs" if record["dry_run"] else "cost"
+        heading(f"{query['name'] or 'release'}: {verb} {cost} for one {query['cost']['unit']}")
+        paragraph(f"{query['total']:,} units, from {query['total_from']}.")
+        table(
+            ("level", "cells", "share", "noise", "error a cell", "L1 error"),
+            [
+                (row["level"], row["cells"], row["share"], row["noise"], row["absolute"], row["l1"])
+                for row in query["levels"]
+            ],
+        )
+        paragraph("Expected errors of the noisy counts, before post-processing.", style="dim")
+        if not query["guarantee"]["secure"]:
+            paragraph("FIXED SEED: NOT PRIVATE. For experiments only.", style="bold red")
+        solve = query["solve"]
+        if solve is not None:
+            largest = max(solve["violations"].values(), default=None)
+            pairs(
+                {
+                    "solver": f"{solve['solver']} {solve['version']}, {solve['termination']}",
+                    "objective": solve["objective"],
+                    "gap": solve["gap"],
+                    "largest violation": largest,
+                    "proven optimal": solve["certificate"],
+                    "seconds": solve["solve_s"],
+                }
+            )
+        console().print()
+        heading("guarantee")
+        paragraph(query["guarantee"]["text"])
+        console().print()
+    ledger = record["ledger"]
+    if ledger is not None:
+        left = ", ".join(f"{k} {v}" for k, v in ledger["remaining"].items() if k != "formula")
+        line(f"ledger: {left} left in {ledger['file']}")
+        if record["suffices"] is not None:
+            line("it suffices" if record["suffices"] else "it does NOT suffice for this release")
+    if record["out"] is None:
+        line("nothing was spent and nothing written")
+        return
+    line(f"written: {record['out']}")
+    names = [query["name"] for query in record["queries"] if query["name"]]
+    for folder in names or [""]:
+        for name in sorted(os.listdir(Path(record["out"]) / folder)):
+            line(f"  {Path(folder) / name}")

@@ -1,0 +1,93 @@
+"""`pgsr solve`: post-process an instance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pgsr.cli.faults import NoPoint
+from pgsr.cli.options import Json, new_place
+from pgsr.cli.output import bars, emit, heading, line, pairs
+
+if TYPE_CHECKING:
+    from pgsr.solvers.base import Solution
+
+_VERDICT = {True: "optimal, proven", False: "not optimal, proven", None: "not known"}
+
+
+def solve(
+    instance: Annotated[Path, typer.Argument(help="Instance: a JSON file, or a folder.", show_default=False)],
+    solver: Annotated[
+        str | None,
+        typer.Option(help="Solver by name; see `pgsr solvers`.", show_default="the best that fits"),
+    ] = None,
+    relax: Annotated[bool, typer.Option("--relax", help="Drop integrality.")] = False,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds, from the start of the solver.", show_default="none")
+    ] = None,
+    threads: Annotated[int, typer.Option(help="Number of threads, 0 for all cores.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed, for solvers that draw.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the solution: FILE.json or FILE.parquet.", show_default="not written"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the nearest table that adds up, from noisy counts, and prove it."""
+    from pgsr.solvers.base import SolveOptions
+
+    options = SolveOptions(time_limit_s=time_limit, threads=threads, seed=seed)
+    if out is not None:
+        new_place(out, "solution file", endings=(".json", ".parquet"))
+    from dataclasses import replace
+
+    from pgsr.groupsizes.postprocess import resolve_solver
+    from pgsr.models.files import read_instance, write_solution
+    from pgsr.solvers import registry
+    from pgsr.solvers.base import PointStatus
+
+    with bars() as report:
+        if report is not None:
+            report("read", 0.0)
+        given = read_instance(instance)
+        problem = given.problem.relaxed() if relax else given.problem
+        chosen = registry.default(problem) if solver is None else resolve_solver(solver, problem)
+        solution = chosen.solve(problem, replace(options, progress=report))
+        usable = solution.x is not None and solution.point_status is PointStatus.FEASIBLE
+        if out is not None and usable and solution.x is not None:
+            if report is not None:
+                report("write", 0.0)
+            write_solution(solution.x, given, out)
+    if as_json:
+        emit(solution.to_dict())
+    else:
+        _print(solution, out if usable else None)
+    if not usable:
+        raise NoPoint(
+            f"no usable point: solver '{solution.solver}' stopped ({solution.termination.value}), "
+            f"point {solution.point_status.value}: allow more time, or use another solver"
+        )
+
+
+def _print(solution: Solution, out: Path | None) -> None:
+    """The outcome for people."""
+    record = solution.to_dict()
+    kind = "relaxation" if record["relaxed"] else "integers"
+    heading(f"{record['model']} model, {kind}: {_VERDICT[solution.certificate]}")
+    broken = [f"{name} {value:g}" for name, value in solution.violations.items() if value]
+    pairs(
+        {
+            "solver": f"{record['solver']} {record['version']}",
+            "stopped": f"{record['termination']} ({record['raw_status']})",
+            "point": record["point_status"],
+            "objective": record["objective"],
+            "bound": record["bound"],
+            "gap": record["gap"],
+            "violations": ("none" if not broken else ", ".join(broken)) if solution.violations else None,
+            "seconds": f"{record['build_s']:.3f} to build, {record['solve_s']:.3f} to solve",
+        }
+    )
+    if out is not None:
+        line(f"written: {out}")

@@ -1,0 +1,99 @@
+"""Reading a release configuration: a TOML file; errors name the file and the key."""
+
+from __future__ import annotations
+
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import NoReturn
+
+from pydantic import ValidationError, model_validator
+
+from pgsr.config.parts import (
+    BudgetPart,
+    DataPart,
+    HierarchyPart,
+    Part,
+    PrivacyPart,
+    QueryPart,
+    SizesPart,
+    SolvePart,
+)
+from pgsr.errors import InputError
+
+NO_LEDGER = "none"
+"""The value of `privacy.ledger` that asks for no ledger; for seeded experiments only."""
+
+
+class ReleaseConfig(Part):
+    """A release configuration; make it with `load_config`."""
+
+    hierarchy: HierarchyPart
+    data: DataPart | None = None
+    sizes: SizesPart | None = None
+    privacy: PrivacyPart
+    solve: SolvePart = SolvePart()
+    queries: tuple[QueryPart, ...] = ()
+
+    @model_validator(mode="after")
+    def _one_or_several(self) -> ReleaseConfig:
+        if self.queries:
+            if self.data is not None or self.sizes is not None or self.privacy.given():
+                raise ValueError("data, sizes and the cost belong into each of [[queries]]")
+            names = [query.name.lower() for query in self.queries]
+            twice = [name for name in names if names.count(name) > 1]
+            if twice:
+                raise ValueError(f"two queries are called '{twice[0]}'")
+        elif self.data is None or self.sizes is None:
+            raise ValueError("give [data] and [sizes], or [[queries]]")
+        if self.privacy.ledger == NO_LEDGER and self.privacy.seed is None:
+            raise ValueError('only an experiment with privacy.seed may have ledger = "none"')
+        return self
+
+    def parts(self) -> tuple[tuple[str, DataPart, SizesPart, BudgetPart], ...]:
+        """Name, data, sizes and cost of each query."""
+        if self.queries:
+            return tuple((query.name, query.data, query.sizes, query.privacy) for query in self.queries)
+        assert self.data is not None and self.sizes is not None  # by the check above  # noqa: PT018
+        return (("", self.data, self.sizes, self.privacy),)
+
+
+def load_config(path: str | Path) -> ReleaseConfig:
+    """Read a release configuration; InputError names the file and the key."""
+    path = Path(path)
+    try:
+        with path.open("rb") as stream:
+            record = tomllib.load(stream, parse_float=Decimal)
+    except FileNotFoundError:
+        raise InputError("no such file", str(path), "check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not TOML ({error})", str(path), "correct the file") from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", str(path), "check the path") from None
+    try:
+        return ReleaseConfig.model_validate(record, context={"base": path.parent})
+    except ValidationError as error:
+        _refuse(error, path)
+
+
+def _refuse(error: ValidationError, path: Path) -> NoReturn:
+    """Raise an InputError that names file and key of the first thing that is wrong."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    tags = {"persons", "units", "histogram", "long"}
+    steps = [str(step + 1) if isinstance(step, int) else step for step in first["loc"] if step not in tags]
+    key = ".".join(steps)
+    where = f"{path}, {key}" if key else str(path)
+    kind, context = first["type"], first.get("ctx", {})
+    cause = context.get("error")
+    if isinstance(cause, InputError):
+        raise InputError(cause.what, where, cause.way_out) from None
+    what, way_out = {
+        "extra_forbidden": (f"unknown key '{key}'", "see docs/formats.md for the keys there are"),
+        "missing": (f"key '{key}' is missing", "add it"),
+        "union_tag_not_found": (f"key '{key}.kind' is missing", "use persons, units, histogram or long"),
+        "union_tag_invalid": ("unknown kind of data", "use persons, units, histogram or long"),
+    }.get(kind, ("", "correct it"))
+    if not what:
+        what = str(cause) if cause is not None else first["msg"]
+        what = what[0].lower() + what[1:]
+    raise InputError(what, where, way_out) from None
