@@ -192,7 +192,8 @@ class GroupSizes:
 
         z: the column, with whole numbers 0 .. `z_max`; without it every person counts 1. frame: the public
         table of all units, with columns `unit` and `region`; units in it without persons have size 0, and the
-        persons need no region. Without a frame the units are those that have a person.
+        persons need no region. Without a frame the units are those that have a person: a release with size 0
+        listed needs the frame, since its list of units must not come from the persons.
         Raises InputError, naming the row: a unit in two regions or not in the frame, a region that is no
         leaf, z out of range, a unit below the first listed size; and for a `total` that disagrees.
         """

@@ -20,7 +20,7 @@ from pgsr.bench.noise import noise_rates
 from pgsr.bench.scale import SCALES, peer_rows, scale_rows
 
 Row = dict[str, Any]
-PEER_SCALES = (0.0001, 0.001, 0.01, 0.1, 1.0)
+PEER_SCALES = (0.0001, 0.001, 0.003, 0.01, 0.03, 0.1)
 
 
 def log(text: str) -> None:
