@@ -55,9 +55,16 @@ def _seconds(value: Any) -> float:
     return float(value)
 
 
+def _weight(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        raise ValueError("not a number")
+    return float(value)
+
+
 File = Annotated[Path, PlainValidator(_path)]
 Text = Annotated[str, StringConstraints(strict=True, min_length=1)]
 Exact = Annotated[Fraction, PlainValidator(_fraction)]
+Weight = Annotated[float, PlainValidator(_weight)]
 Name = Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
 
@@ -276,7 +283,8 @@ class SolvePart(Part):
     solver: Text = "proximity"
     time_limit_s: Annotated[float, PlainValidator(_seconds)] | None = None
     threads: Annotated[int, Field(strict=True, ge=0)] = 0
-    weights: Literal["inverse-variance", "equal"] = "inverse-variance"
+    weights: Literal["inverse-variance", "equal"] | tuple[Weight, ...] = "inverse-variance"
+    loss: Literal["l2", "l1"] = "l2"
 
 
 class QueryPart(Part):

@@ -69,6 +69,7 @@ def build_query(
             z_max=data.z_max,
             noise=NOISE[privacy.kind()],
             weights=config.solve.weights,
+            loss=config.solve.loss,
             solver=config.solve.solver,
             options=options,
             upper=structural_zeros(tree, listed, total, cells) if cells else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,7 +11,7 @@ from typing import Literal
 from pgsr.errors import InputError
 from pgsr.privacy import Kind, Number, as_fraction, show
 
-Weighting = Literal["inverse-variance", "equal"]
+Weighting = Literal["inverse-variance", "equal"] | tuple[float, ...]
 Noise = Literal["laplace", "gaussian"]
 
 GRID = 2**16
@@ -96,9 +97,12 @@ def level_weights(variances: Sequence[float | None], rule: Weighting) -> tuple[f
 
     "equal": 1 everywhere. "inverse-variance": smallest variance / variance of the level, rounded to a
     multiple of 2^-16 and at least 2^-16; so 1 everywhere for equal variances. A level without noise gets
-    weight 1 (the caller sets 0 for one that is not measured).
-    Raises InputError for an unknown rule.
+    weight 1 (the caller sets 0 for one that is not measured). A tuple: the weights themselves, one a level.
+    Raises InputError for an unknown rule, and for weights that are no finite numbers from 0 up (above 0 for
+    the leaves' level) or not one a level.
     """
+    if not isinstance(rule, str):
+        return _given_weights(rule, len(variances))
     if rule not in ("inverse-variance", "equal"):
         raise InputError("unknown weights", "weights", "use inverse-variance or equal")
     known = [variance for variance in variances if variance is not None]
@@ -112,3 +116,20 @@ def level_weights(variances: Sequence[float | None], rule: Weighting) -> tuple[f
         else:
             weights.append(max(1, round(smallest / variance * GRID)) / GRID)
     return tuple(weights)
+
+
+def _given_weights(weights: Sequence[float], levels: int) -> tuple[float, ...]:
+    """Weights as they were given, checked."""
+    try:
+        numbers = tuple(float(weight) for weight in weights)
+    except (TypeError, ValueError):
+        raise InputError("a weight is not a number", "weights", "give one number a level") from None
+    if len(numbers) != levels:
+        raise InputError(f"{len(numbers)} weights for {levels} levels", "weights", "give one number a level")
+    if not all(math.isfinite(weight) and weight >= 0 for weight in numbers) or numbers[-1] == 0:
+        raise InputError(
+            "a weight is negative or not finite, or that of the leaves is 0",
+            "weights",
+            "give numbers above 0",
+        )
+    return numbers

@@ -28,7 +28,7 @@ from pgsr.noise import BitSource, DiscreteGaussian, DiscreteLaplace, NoiseLaw
 from pgsr.privacy import Guarantee, Kind, PrivacyEvent
 
 if TYPE_CHECKING:
-    from pgsr.models.problem import Problem
+    from pgsr.models.problem import Loss, Problem
     from pgsr.solvers.base import SolveOptions, Solver
 
 Int64 = NDArray[np.int64]
@@ -54,7 +54,8 @@ class HierarchicalMechanism:
 
     sizes (N,) strictly increasing; total the number of units G; budget one share a level (root first),
     epsilon for noise "laplace", rho for "gaussian"; z_max the largest z of a person; weights as in
-    `level_weights`; solver a registered name or a solver; lower, upper (R, N) public bounds on the counts.
+    `level_weights`; loss "l2" or "l1"; solver a registered name or a solver; lower, upper (R, N) public
+    bounds on the counts.
     invariant_levels: names of levels published exactly, with budget 0; they are disclosed, not protected.
     without_size_zero: must be True if size 0 is not listed; the guarantee then names who is not protected.
     Raises InputError for parameters that do not fit each other, all before any data is seen.
@@ -67,6 +68,7 @@ class HierarchicalMechanism:
     z_max: int = 1
     noise: Noise = "laplace"
     weights: Weighting = "inverse-variance"
+    loss: Loss = "l2"
     solver: str | Solver = "proximity"
     options: SolveOptions | None = None
     lower: Int64 | None = None
@@ -97,6 +99,10 @@ class HierarchicalMechanism:
             )
         if self.sizes[0] == 0 and self.without_size_zero:
             raise InputError("size 0 is listed", "without_size_zero", "leave it out")
+        if not isinstance(self.weights, str):
+            put(self, "weights", tuple(self.weights))
+        if self.loss not in ("l2", "l1"):
+            raise InputError("unknown loss", "loss", "use l2 or l1")
         check_levels(self.budget, self.noise, self.hierarchy.level_names, self.invariant_levels)
         put(self, "laws", tuple(self._law(level) for level in range(self.hierarchy.levels)))
         level_weights(self._variances(), self.weights)
@@ -161,7 +167,8 @@ class HierarchicalMechanism:
             "kind": self.budget.kind.value,
             "noise": self.noise,
             "z_max": self.z_max,
-            "weights": self.weights,
+            "weights": self.weights if isinstance(self.weights, str) else list(self.weights),
+            "loss": self.loss,
             "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
             "invariant_levels": list(self.invariant_levels),
             "without_size_zero": self.without_size_zero,
@@ -320,7 +327,7 @@ class HierarchicalMechanism:
         shape = (self.hierarchy.regions, len(self.sizes))
         target = np.zeros(shape, dtype=np.int64) if noisy is None else noisy
         weights = np.repeat(np.array(self.level_weights), np.diff(self.hierarchy.level_start))
-        return make_problem(self.hierarchy, target, self.total, weights, lower, upper)
+        return make_problem(self.hierarchy, target, self.total, weights, lower, upper, self.loss)
 
 
 def _read_only(array: Any) -> Any:

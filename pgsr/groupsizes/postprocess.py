@@ -13,7 +13,7 @@ from pgsr.provenance import SolveRecord
 
 if TYPE_CHECKING:
     from pgsr.hierarchy import Hierarchy
-    from pgsr.models.problem import Problem
+    from pgsr.models.problem import Loss, Problem
     from pgsr.solvers.base import Solution, SolveOptions, Solver
 
 
@@ -38,13 +38,20 @@ def make_problem(
     weights: NDArray[np.float64],
     lower: NDArray[np.int64] | None,
     upper: NDArray[np.int64] | None,
+    loss: Loss,
 ) -> Problem:
     """The integer Model 1 problem for noisy counts `target` (R, N); InputError names the region at fault."""
     from pgsr.models.problem import Problem, RegionError
 
     try:
         return Problem(
-            parent=hierarchy.parent, target=target, total=total, weights=weights, lower=lower, upper=upper
+            parent=hierarchy.parent,
+            target=target,
+            total=total,
+            weights=weights,
+            lower=lower,
+            upper=upper,
+            loss=loss,
         )
     except RegionError as error:
         raise error.named(str(hierarchy.ids[error.region])) from None

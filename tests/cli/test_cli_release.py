@@ -218,13 +218,15 @@ def test_zcdp_invariants_structural_zeros_and_weights(run, project) -> None:
     assert run("ledger", "create", "rho.jsonl", "--rho", "1").code == 0
     change(project, 'epsilon = "1"', 'rho = "1/2"\ninvariant_levels = ["level 1"]')
     change(project, "ledger.jsonl", "rho.jsonl")
-    change(project, "[privacy]", '[solve]\nweights = "equal"\nthreads = 1\n\n[privacy]')
+    change(project, "[privacy]", '[solve]\nweights = [2, 0.5]\nloss = "l1"\nthreads = 1\n\n[privacy]')
     change(project, 'ledger = "rho.jsonl"', 'ledger = "rho.jsonl"\nstructural_zeros = [["02", 2]]')
     done = run("release", "release.toml", "--out", "out", "--json")
     assert done.code == 0
     made = Release.load("out")
     assert made.guarantee.event.rho * 2 == 1
     assert made.guarantee.invariants
+    assert made.provenance.parameters["weights"] == [2, 0.5]
+    assert made.provenance.parameters["loss"] == "l1"
     assert made.estimate.tables["counts"]["2"].tolist() == [90003, 90003, 0]
     assert made.estimate.tables["counts"]["0"][0] == 70006
 

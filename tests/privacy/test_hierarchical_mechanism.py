@@ -85,8 +85,12 @@ def test_weights():
     assert weights[0] < weights[1] < weights[2] == 1
     assert all((weight * 2**16).is_integer() for weight in weights)
     assert mechanism(budget=LevelBudget.explicit([1, 0, 1])).level_weights == (1.0, 0.0, 1.0)
-    with pytest.raises(InputError):
-        mechanism(weights="none")
+    assert mechanism(weights=[0, 2, 0.5]).level_weights == (0.0, 2.0, 0.5)
+    for bad in ("none", [1, 1], [1, 1, 0], [1, -1, 1], [1, float("nan"), 1], [1, "x", 1]):
+        with pytest.raises(InputError, match="weight"):
+            mechanism(weights=bad)
+    with pytest.raises(InputError, match="loss"):
+        mechanism(loss="l0")
 
 
 @pytest.mark.parametrize(
