@@ -15,6 +15,7 @@ release = version = installed("pgsr")
 extensions = ["myst_parser", "sphinx.ext.apidoc", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_title = f"pgsr {release}"
+html_show_copyright = False
 exclude_patterns = ["**/.*"]
 nitpicky = False  # types of dependencies have no pages here
 
