@@ -45,11 +45,16 @@ def sum_squares(difference: Int64, weights: Int64 | None = None) -> int:
     return (total(high * high) << (2 * _HALF)) + (total(2 * high * low) << _HALF) + total(low * low)
 
 
+def sum_absolute(difference: Int64, weights: Int64 | None = None) -> int:
+    """Sum `weights * |difference|` exactly, for |difference| < 2^62 and 0 <= weights < 2^31."""
+    values = np.abs(difference)
+    return exact_sum(values) if weights is None else weighted_sum(weights, values)
+
+
 def dyadic_weights(weights: NDArray[np.float64]) -> tuple[Int64, int] | None:
     """Write `weights` as `integers * 2**-k` with integers below 2^31, or return None if they are not.
 
-    Returns `(integers (R,) int64, k)` with the smallest such `k >= 0`. Exact solvers and the
-    certificate need it; other weights are computed with in float64.
+    Returns `(integers (R,) int64, k)` with the smallest such `k >= 0`. Compiled kernels are exact for these.
     """
     if weights.size and float(weights.max()) >= 2.0**31:
         return None
@@ -61,3 +66,30 @@ def dyadic_weights(weights: NDArray[np.float64]) -> tuple[Int64, int] | None:
         if np.array_equal(scaled, np.rint(scaled)):
             return np.ldexp(weights, k).astype(np.int64), k
     return None
+
+
+def weight_limbs(weights: NDArray[np.float64]) -> tuple[list[Int64], int]:
+    """Write any float weights exactly as `sum over j of limbs[j] * 2**(31 j) * 2**-k`, limbs below 2^31.
+
+    Needs weights whose largest and smallest positive ones differ by at most 2^62.
+    """
+    mantissa, exponent = np.frexp(weights)
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    positive = whole > 0
+    lowest = int(exponent[positive].min()) if positive.any() else 0
+    shift = np.where(positive, exponent - lowest, 0)
+    limbs = [np.zeros(weights.size, dtype=np.int64) for _ in range(5)]
+    for start, part in ((0, whole & (2**31 - 1)), (1, whole >> 31)):
+        spread = part << (shift % 31)
+        for step in range(2):
+            piece = (spread >> (31 * step)) & (2**31 - 1)
+            for whole_limbs in range(3):
+                here = shift // 31 == whole_limbs
+                if start + step + whole_limbs < len(limbs):
+                    limbs[start + step + whole_limbs] += np.where(here, piece, 0)
+    for j in range(len(limbs) - 1):
+        limbs[j + 1] += limbs[j] >> 31
+        limbs[j] &= 2**31 - 1
+    while len(limbs) > 1 and not limbs[-1].any():
+        limbs.pop()
+    return limbs, 53 - lowest

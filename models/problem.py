@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from pgsr.errors import InputError
 from pgsr.levelorder import MAGNITUDE, child_starts, is_level_order, level_starts, region_chunks, sum_children
-from pgsr.models.exact import CHUNK, dyadic_weights, sum_squares, weighted_sum
+from pgsr.models.domains import domains
+from pgsr.models.exact import CHUNK, exact_sum, sum_absolute, sum_squares, weight_limbs
 
 Int64 = NDArray[np.int64]
 Float64 = NDArray[np.float64]
@@ -124,6 +125,13 @@ class Problem:
         bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
         if bad.size:
             raise RegionError("a weight is negative or not finite", int(bad[0]), "give a weight >= 0")
+        positive = weights[weights > 0]
+        if positive.size and not (positive.min() >= 2.0**-60 and positive.max() <= 2.0**60):
+            far = int(np.flatnonzero((weights > 0) & ((weights < 2.0**-60) | (weights > 2.0**60)))[0])
+            raise RegionError("a weight is beyond 2^60 or under 2^-60", far, "scale all weights")
+        if positive.size and positive.max() > positive.min() * 2.0**40:
+            low = int(np.flatnonzero(weights == positive.min())[0])
+            raise RegionError("weights differ by more than 10^12", low, "bring them closer together")
         zero = np.flatnonzero((weights == 0) & ~self.inner())
         if zero.size:
             raise RegionError("a leaf has weight 0", int(zero[0]), "give it a small positive weight")
@@ -158,6 +166,10 @@ class Problem:
         """The same problem without integrality."""
         return replace(self, integer=False)
 
+    def integers(self) -> Problem:
+        """The same problem with integrality."""
+        return replace(self, integer=True)
+
     @property
     def general_bounds(self) -> bool:
         """Whether there are bounds other than lower bounds at leaves and entries pinned to one value."""
@@ -185,29 +197,32 @@ class Problem:
     def objective(self, x: NDArray[Any]) -> int | float:
         """Weighted loss of the table `x` (R, N).
 
-        An exact int when `x` is integer, weights are dyadic (`models.exact.dyadic_weights`) and the
-        value is an integer; otherwise the nearest float.
+        For an integer `x` computed exactly: an int if the value is whole, else the nearest float.
         """
         x = self._shaped(x)
-        exact = dyadic_weights(self.region_weights) if np.issubdtype(x.dtype, np.integer) else None
-        if exact is None:
+        if not np.issubdtype(x.dtype, np.integer):
             return self._float_objective(x)
-        integers, k = exact
-        equal = bool(np.all(integers == integers[0]))
-        total = 0
+        value = self.exact_objective(x)
+        return int(value) if value.denominator == 1 else float(value)
+
+    def exact_objective(self, x: Int64) -> Fraction:
+        """Weighted loss of the integer table `x` (R, N), exactly."""
+        x = self._shaped(x)
+        weights = self.region_weights
+        equal = bool(np.all(weights == weights[0]))
+        limbs, k = weight_limbs(weights[:1] if equal else weights)
+        add = sum_squares if self.loss == "l2" else sum_absolute
+        totals = [0] * len(limbs)
         rows = max(1, CHUNK // self.width)
         for first in range(0, self.regions, rows):
             part = slice(first, first + rows)
             difference = x[part] - self.target[part]
-            weight = None if equal else np.broadcast_to(integers[part, None], difference.shape)
-            if self.loss == "l2":
-                total += sum_squares(difference, weight)
-            elif weight is None:
-                total += int(np.abs(difference).sum())
-            else:
-                total += weighted_sum(weight, np.abs(difference))
-        value = Fraction(total * (int(integers[0]) if equal else 1), 2**k)
-        return int(value) if value.denominator == 1 else float(value)
+            for j, limb in enumerate(limbs):
+                if equal:
+                    totals[j] += int(limb[0]) and int(limb[0]) * add(difference)
+                else:
+                    totals[j] += add(difference, np.broadcast_to(limb[part, None], difference.shape))
+        return Fraction(sum(total << (31 * j) for j, total in enumerate(totals))) / Fraction(2) ** k
 
     def _float_objective(self, x: NDArray[Any]) -> float:
         total = np.longdouble(0)
@@ -228,6 +243,8 @@ class Problem:
         """
         x = self._shaped(x)
         number: type[int] | type[float] = int if np.issubdtype(x.dtype, np.integer) else float
+        if number is int and max(int(x.max()), -int(x.min())) * x.size >= 2**62:
+            x = x.astype(object)  # sums would leave 64 bits: slow, exact, and rare
         if number is float and not np.all(np.isfinite(x)):
             worst: float = float("inf")
             return dict.fromkeys(("consistency", "validity", "faithfulness", "monotonicity", "bounds"), worst)
@@ -312,29 +329,5 @@ def check_bounds(problem: Problem) -> None:
             raise RegionError(
                 "bounds exclude the public total", 0, "widen the bounds of the root's last entry"
             )
-    elif not low[0].sum() <= problem.total <= high[0].sum():
+    elif not exact_sum(low[0]) <= problem.total <= exact_sum(high[0]):
         raise RegionError("bounds exclude the public total", 0, "widen them, or correct the total")
-
-
-def domains(problem: Problem) -> tuple[Float64, Float64]:
-    """Smallest and largest value of every entry that bounds in its subtree allow, (R, N) each.
-
-    Float64, exact up to 2^53 (larger sums only ever lose against a bound); the total is an upper
-    bound everywhere.
-    """
-    low = np.zeros(problem.target.shape)
-    if problem.lower is not None:
-        np.maximum(low, problem.lower, out=low)
-    high = np.full(problem.target.shape, float(problem.total))
-    if problem.upper is not None:
-        np.minimum(high, problem.upper, out=high)
-    starts = problem.level_start
-    for first, last in zip(starts[-2::-1], starts[:0:-1], strict=True):
-        inner = problem.child_start[first + 1 : last + 1] > problem.child_start[first:last]
-        if not inner.any():
-            continue
-        sums_low = sum_children(problem.child_start, low, first, last)
-        sums_high = sum_children(problem.child_start, high, first, last)
-        low[first:last][inner] = np.maximum(low[first:last][inner], sums_low[inner])
-        high[first:last][inner] = np.minimum(high[first:last][inner], sums_high[inner])
-    return low, high

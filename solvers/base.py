@@ -107,7 +107,7 @@ class Certificate:
 
     `optimal`: True proven optimal, False proven not optimal (or not feasible), None not known.
     `bound`: a proven lower bound on the optimum, or None. `exact`: the proof is integer arithmetic;
-    otherwise float64, and `optimal` holds up to rounding. `exchange`: an improving one if not optimal.
+    otherwise float64, for relaxations. `exchange`: an improving one if not optimal.
     """
 
     optimal: bool | None
@@ -209,7 +209,7 @@ def refuse_unsupported(solver: Solver, problem: Problem) -> None:
 
 
 def tolerance(problem: Problem, x: NDArray[Any]) -> float:
-    """Largest violation at which `x` counts as feasible: 0 for integers, else 1e-6 of the scale."""
+    """Largest violation at which `x` counts as feasible: 0 for integers, else 1e-6, or 1e-12 of the total."""
     if np.issubdtype(x.dtype, np.integer):
         return 0.0
-    return 1e-6 * max(1.0, 1e-3 * float(problem.total))
+    return 1e-6 * max(1.0, 1e-6 * float(problem.total))

@@ -5,6 +5,8 @@ Modes: 0 squares on integers, 1 absolute values on integers, 2 squares, 3 absolu
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -14,8 +16,13 @@ from pgsr.models.problem import Float64, Problem
 
 L2_STEP, L1_STEP, L2_SLOPE, L1_SLOPE = 0, 1, 2, 3
 
-# No finite sum of marginal costs reaches this (checked by `step_weights`), and twice it fits int64.
+# In int64 no finite sum of marginal costs reaches this (checked by `step_weights`), and twice it fits.
 INFINITE = 2**61
+
+
+def infinite(weights: Int64 | Float64) -> Any:
+    """What stands for infinity beside these weights, of their type."""
+    return np.float64(np.inf) if weights.dtype.kind == "f" else np.int64(INFINITE)
 
 
 @njit(inline="always")

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgsr.errors import InputError
-from pgsr.models.problem import Feature, Problem, domains
+from pgsr.models.domains import domains
+from pgsr.models.problem import Feature, Problem
 from pgsr.solvers.base import Availability, Solution, SolveOptions, Termination, refuse_unsupported
 from pgsr.solvers.certificate import Stopwatch, assess
 
@@ -80,7 +81,7 @@ def _solve(problem: Problem, options: SolveOptions, watch: Stopwatch) -> NDArray
     weight, _, _ = numeric_weights(problem, reach_of(problem))
     mode = L2_STEP if problem.loss == "l2" else L1_STEP
     # Values of a region run over all that its own bounds and its subtree allow.
-    low, high = (np.ascontiguousarray(d.T).astype(np.int64) for d in domains(problem))
+    low, high = (np.ascontiguousarray(d.T) for d in domains(problem))
     tables = np.zeros((problem.width, problem.regions, problem.total), dtype=weight.dtype)
     leaf_tables(problem.child_start, problem.target, weight, mode, tables, low, high)
     x = np.zeros(problem.target.shape, dtype=np.int64)

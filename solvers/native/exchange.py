@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 
 from pgsr.levelorder import Int64
 from pgsr.models.problem import Float64
-from pgsr.solvers.native.costs import INFINITE, down_cost, up_cost
+from pgsr.solvers.native.costs import down_cost, up_cost
 
 
 @njit(nogil=True, cache=True)
-def exchange_pass(first, last, child_start, x, y, weight, mode, lower, upper, slack, up, down):  # type: ignore[no-untyped-def]
+def exchange_pass(first, last, child_start, x, y, weight, mode, lower, upper, slack, huge, up, down):  # type: ignore[no-untyped-def]
     """Fill `up`, `down` of inner regions `last - 1` .. `first`; return the cheapest (cost, region, size).
 
     `x`, `y` (R, N); `up`, `down` (inner rows, N) of the weights' dtype; `lower`, `upper` (R, N) or
-    (0, 0); `slack` is how near a bound counts as at it (0 for integers).
+    (0, 0); `slack` is how near a bound counts as at it (0 for integers); `huge` stands for infinity and is
+    of the weights' type (for floats it is infinite).
     """
     width = y.shape[1]
-    huge = weight.dtype.type(INFINITE)
     best = huge
     best_region, best_size = -1, -1
     has_lower, has_upper = lower.shape[0] > 0, upper.shape[0] > 0
@@ -77,13 +77,13 @@ def node_costs(
     mode: int,
     bounds: tuple[Int64, Int64],
     slack: float,
+    huge: Any,
     tables: tuple[NDArray[Any], NDArray[Any]],
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Costs of one unit more and one less in the subtrees of `rows`, each (len(rows), N); numpy."""
     lower, upper = bounds
     xs, ys = x[rows], y[rows]
     w = weight[rows][:, None]
-    huge = weight.dtype.type(INFINITE)
     if mode == 0:
         up, down = w * (2 * (xs - ys) + 1), w * (2 * (ys - xs) + 1)
     elif mode == 2:

@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 
 from pgsr.levelorder import Int64
-from pgsr.models.problem import Problem, domains
+from pgsr.models.domains import domains
+from pgsr.models.problem import Problem
 
 
 @njit(nogil=True, cache=True)
@@ -53,8 +54,7 @@ def repair(problem: Problem, guess: Int64) -> Int64:
 
     The constructor of `Problem` has checked that one exists; AssertionError otherwise.
     """
-    low_f, high_f = domains(problem)
-    low, high = low_f.astype(np.int64), high_f.astype(np.int64)
+    low, high = domains(problem)
     x = np.clip(guess, low, high)
     assert _repair_down(problem.child_start, problem.total, low, high, x), "the bounds allow a table"
     return x

@@ -10,13 +10,13 @@ guess costs time, never the answer.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgsr.errors import SolverFault
 from pgsr.levelorder import Int64
 from pgsr.models.problem import Feature, Problem
 from pgsr.solvers.base import (
@@ -119,12 +119,8 @@ def _integer(problem: Problem, run: Runner, options: SolveOptions, state: _State
     sweep = Sweep(problem, run)
     base: Int64 = relax(problem, run, floor=True)
     step = 1
-    if problem.loss == "l2" and not problem.general_bounds:
-        if sweep.solve(base, 1, _REACH) is None:
-            raise SolverFault(
-                "the relaxation does not lie inside its own windows: please report this instance"
-            )
-    else:
+    # With magnitudes near 2^53 even a true relaxation can be off by more than a window.
+    if problem.loss != "l2" or problem.general_bounds or sweep.solve(base, 1, _REACH) is None:
         guess = base
         base = repair(problem, guess)
         step = 1 << int(np.abs(base - guess).max(initial=0)).bit_length()
@@ -133,15 +129,18 @@ def _integer(problem: Problem, run: Runner, options: SolveOptions, state: _State
     while True:
         _descend(problem, sweep, base, step)
         run.check()
-        state.proof = certify(problem, base, replace(options, time_limit_s=None))
-        if state.proof.optimal:
+        proof = state.proof = certify(problem, base, replace(options, time_limit_s=None))
+        if proof.optimal is not False:
             return
-        before = problem.objective(base)
-        sweep.solve(base, 1, _REACH)
         state.proof = None
-        if not problem.objective(base) < before:
-            return  # only with weights that are not dyadic: ties within rounding
+        before, value = base.copy(), problem.exact_objective(base)
+        sweep.solve(base, 1, _REACH)
         step = 4
+        if not problem.exact_objective(base) < value:
+            # Weights that float64 rounds: windows see a tie where there is none, the exact exchange does not.
+            assert proof.exchange is not None, "a feasible table is refuted by an exchange"
+            base[:] = proof.exchange.apply(before)
+            step = 1
 
 
 def _on_grid(problem: Problem, run: Runner, options: SolveOptions, state: _State) -> None:
@@ -161,9 +160,11 @@ def _on_grid(problem: Problem, run: Runner, options: SolveOptions, state: _State
         lower=None if lower is None else np.maximum(lower, 0) << k,
         upper=None if upper is None else np.minimum(upper, problem.total) << k,
     )
-    _integer(fine, run, options, state)
-    assert state.x is not None
-    state.x, state.proof = np.ldexp(state.x.astype(np.float64), -k), None
+    try:
+        _integer(fine, run, options, state)
+    finally:  # also at the time limit
+        if state.x is not None:
+            state.x, state.proof = np.ldexp(state.x.astype(np.float64), -k), None
 
 
 def _descend(problem: Problem, sweep: Sweep, base: Int64, step: int) -> None:
@@ -173,10 +174,10 @@ def _descend(problem: Problem, sweep: Sweep, base: Int64, step: int) -> None:
     """
     largest = 1 << problem.total.bit_length()
     rounds = 0
-    value = problem.objective(base) if step > 1 else 0
+    value = problem.exact_objective(base) if step > 1 else Fraction(0)
     while step > 1:
         sweep.solve(base, step, _REACH + 1)
-        before, value = value, problem.objective(base)
+        before, value = value, problem.exact_objective(base)
         rounds = rounds + 1 if value < before else 0
         if rounds == 0:
             step //= 2
