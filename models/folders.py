@@ -113,7 +113,10 @@ def _open(path: Path) -> Any:
 
 def _schema(path: Path) -> list[str]:
     with _open(path) as file:
-        return list(file.schema_arrow.names)
+        names = list(file.schema_arrow.names)
+    if len(set(names)) < len(names):
+        raise InputError("columns of the same name", str(path), "name every column once")
+    return names
 
 
 def _columns(path: Path, names: list[str]) -> dict[str, Any]:
@@ -146,7 +149,7 @@ def _table(
         kinds = [field.type for field in file.schema_arrow]
         for name, kind in zip(names, kinds, strict=True):
             if not (pa.types.is_integer(kind) or (floats and pa.types.is_floating(kind))):
-                raise InputError("not whole numbers", f"{path}, column '{name}'", "use int64")
+                raise InputError("not whole numbers", f"{path}, column {name!r}", "use int64")
         real = any(pa.types.is_floating(kind) for kind in kinds)
         out = np.empty((regions, len(names)), dtype=np.float64 if real else np.int64)
         first = 0
@@ -157,10 +160,10 @@ def _table(
             for j, name in enumerate(names):
                 column = part.column(j)
                 if column.null_count:
-                    raise InputError("missing value", f"{path}, column '{name}'", "fill every cell")
+                    raise InputError("missing value", f"{path}, column {name!r}", "fill every cell")
                 values = column.to_numpy()
                 if values.size and not (values.max() <= MAGNITUDE and values.min() >= -MAGNITUDE):
-                    raise InputError("a value above 2^53 or NaN", f"{path}, column '{name}'", "correct it")
+                    raise InputError("a value above 2^53 or NaN", f"{path}, column {name!r}", "correct it")
                 out[first:last, j] = values
             first = last
     return out if order is None else out[order]

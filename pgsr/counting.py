@@ -5,6 +5,7 @@ Messages name rows, columns, regions and listed sizes; never a count, the size o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from pgsr.errors import InputError
 from pgsr.hierarchy import Hierarchy
-from pgsr.tables import LIMIT, Table, read_table
+from pgsr.tables import LIMIT, Auto, Table, read_table
 from pgsr.text import ArrowArray
 
 Ints = NDArray[np.int64]
@@ -116,13 +117,27 @@ def unit_leaves_and_sizes(
     *,
     unit: str,
     region: str,
-    z: str | None,
+    z: str | Auto | None,
     z_max: int,
     frame: Any,
+    units_have_persons: bool,
 ) -> tuple[Ints, Ints]:
     """(units,) leaf position and (units,) size position of every unit, from one row a person."""
     if isinstance(z_max, bool) or not 1 <= z_max <= LIMIT or z_max != int(z_max):
         raise InputError("z_max is not a whole number from 1 up", "z_max", "give the largest z there may be")
+    if frame is None and sizes[0] == 0 and not units_have_persons:
+        raise InputError(
+            "size 0 is listed, but persons alone do not show the units without persons",
+            persons.source,
+            "give the list of all units as frame, or leave size 0 out",
+        )
+    z = persons.optional(z, "z")
+    if z is None and z_max > 1:
+        raise InputError(
+            "z_max is above 1, but no column of z is used",
+            persons.source,
+            "name the column, or leave z_max 1",
+        )
     codes = persons.text(unit)
     if z is None:
         amounts = np.ones(len(codes), dtype=np.int64)
@@ -195,7 +210,8 @@ def wide_counts(
     columns: Mapping[int, str] | Sequence[str] | None,
 ) -> Ints:
     """(leaves, N) counts from one row a region and one column a size; rows of inner regions are checked."""
-    names = _size_columns(sizes, columns)
+    names = _size_columns(sizes, columns, table.source)
+    more = _unlisted_columns(table, sizes, region) if columns is None else {}
     rows = region_rows(table, hierarchy, region)
     again = np.bincount(rows, minlength=hierarchy.regions)[rows] > 1
     if again.any():
@@ -205,6 +221,10 @@ def wide_counts(
     cells = np.empty((len(rows), len(sizes)), dtype=np.int64)
     for place, name in enumerate(names):
         cells[:, place] = table.integers(name, minimum=0)
+    for name, place in more.items():
+        cells[:, place] += table.integers(name, minimum=0)
+        if len(rows) and int(cells[:, place].max()) > LIMIT:
+            raise InputError("values sum to more than 2^53", table.where(name), "give smaller numbers")
     places = [table.where(name) for name in names]
     return _leaf_cells(table, hierarchy, region, rows, cells, places)
 
@@ -276,7 +296,29 @@ def sum_up(hierarchy: Hierarchy, leaf_counts: Ints) -> Ints:
     return counts
 
 
-def _size_columns(sizes: Ints, columns: Mapping[int, str] | Sequence[str] | None) -> list[str]:
+def _unlisted_columns(table: Table, sizes: Ints, region: str) -> dict[str, int]:
+    """Columns named by whole numbers that are not listed, and the position of the size they count as."""
+    found: dict[str, int] = {}
+    listed = {str(size) for size in sizes.tolist()}
+    seen = set(sizes.tolist())
+    for name in table.columns:
+        if name in listed or name == region or not re.fullmatch(r"[+-]?[0-9]{1,400}", name):
+            continue
+        size = int(name)
+        if size in seen:
+            raise InputError("size with two columns", table.where(name), "give one column a size")
+        seen.add(size)
+        if size < int(sizes[0]):
+            raise InputError(
+                f"column of a size below the first listed, {sizes[0]}",
+                table.where(name),
+                "start the size list lower, or name the columns to use",
+            )
+        found[name] = int(np.searchsorted(sizes, min(size, LIMIT), side="right")) - 1
+    return found
+
+
+def _size_columns(sizes: Ints, columns: Mapping[int, str] | Sequence[str] | None, source: str) -> list[str]:
     """The column of each size."""
     listed = [int(size) for size in sizes]
     if columns is None:
@@ -284,10 +326,12 @@ def _size_columns(sizes: Ints, columns: Mapping[int, str] | Sequence[str] | None
     if isinstance(columns, Mapping):
         missing = [size for size in listed if size not in columns]
         if missing or len(columns) != len(listed):
-            raise InputError("columns do not match the size list", "columns", "name one column a size")
+            raise InputError(
+                "columns do not match the size list", f"{source}, columns", "name one column a size"
+            )
         return [columns[size] for size in listed]
     if isinstance(columns, str) or len(columns) != len(listed) or len(set(columns)) != len(listed):
-        raise InputError("columns do not match the size list", "columns", "name one column a size")
+        raise InputError("columns do not match the size list", f"{source}, columns", "name one column a size")
     return list(columns)
 
 

@@ -24,8 +24,9 @@ from pgsr.counting import (
 )
 from pgsr.errors import InputError
 from pgsr.hierarchy import Hierarchy
+from pgsr.leveling import frozen
 from pgsr.levelorder import sum_children
-from pgsr.tables import LIMIT, read_table
+from pgsr.tables import AUTO, LIMIT, Auto, read_table
 from pgsr.text import text_array
 
 Ints = NDArray[np.int64]
@@ -55,7 +56,8 @@ class GroupSizes:
     hierarchy: R regions. sizes: (N,) int64, strictly increasing from 0 up, public; the last counts all
     units of its size or larger, and with gaps sizes are lower bin edges. counts: (R, N) int64 in level order,
     at most 2^53 in magnitude; they need not be consistent or non-negative (noisy ones are not): see `check`.
-    Arrays are read-only. Raises InputError if shapes or types do not fit.
+    Arrays are read-only: copies, unless read-only arrays were given (freeze large ones to save the copy).
+    Raises InputError if shapes or types do not fit.
     """
 
     hierarchy: Hierarchy
@@ -77,10 +79,9 @@ class GroupSizes:
             )
         if int(counts.max()) > LIMIT or int(counts.min()) < -LIMIT:
             raise InputError("magnitude above 2^53", "counts", "give smaller numbers")
-        for name, array in (("sizes", sizes), ("counts", counts.astype(np.int64, copy=False))):
-            view = array.view()
-            view.flags.writeable = False
-            object.__setattr__(self, name, view)
+        whole = counts.astype(np.int64, copy=False)
+        object.__setattr__(self, "sizes", frozen(sizes, fresh=True))
+        object.__setattr__(self, "counts", frozen(whole, fresh=whole is not counts))
 
     def __repr__(self) -> str:
         """Shape only; counts may be confidential."""
@@ -114,14 +115,17 @@ class GroupSizes:
     ) -> GroupSizes:
         """Counts from a wide table: one row a region and one column a size.
 
-        table: whatever `pgsr.tables.read_table` reads. columns: the column of each size, by default the size
-        in decimal. Every leaf has a row; rows of inner regions are checked against the sums.
+        table: whatever `pgsr.tables.read_table` reads. columns: the column of each size; others are left out.
+        Without it, a column named by a whole number is a size, and every listed size has one: a larger size
+        counts as the last listed, one in a gap as the one below. Every leaf has a row; rows of inner regions
+        are checked against the sums.
         Raises InputError: unknown, repeated or missing regions; cells that are not whole numbers from 0 up;
-        inner rows or a `total` that disagree.
+        without `columns`, a column of a size below the first; inner rows or a `total` that disagree.
         """
         listed = size_list(sizes)
-        counts = wide_counts(read_table(table, name="histogram"), hierarchy, listed, region, columns)
-        return cls._summed(hierarchy, listed, counts, total)
+        rows = read_table(table, name="histogram")
+        counts = wide_counts(rows, hierarchy, listed, region, columns)
+        return cls._summed(hierarchy, listed, counts, total, rows.source)
 
     @classmethod
     def from_long(
@@ -145,7 +149,7 @@ class GroupSizes:
         listed = size_list(sizes)
         rows = read_table(table, name="histogram")
         counts = long_counts(rows, hierarchy, listed, region=region, size=size, count=count)
-        return cls._summed(hierarchy, listed, counts, total)
+        return cls._summed(hierarchy, listed, counts, total, rows.source)
 
     @classmethod
     def from_units(
@@ -156,23 +160,25 @@ class GroupSizes:
         *,
         region: str = "region",
         size: str = "size",
-        unit: str | None = None,
+        unit: str | Auto | None = AUTO,
         total: int | None = None,
     ) -> GroupSizes:
         """Counts from one row a unit, with its leaf region and its size; leaves without units count 0.
 
-        unit: a column of codes which must not repeat. Raises InputError, naming the row: a region that is no
+        unit: a column of codes which must not repeat; by default the column `unit` if there is one, and with
+        None no column, so that every row is a unit. Raises InputError, naming the row: a region that is no
         leaf, a size that is no whole number from 0 up or lies below the first listed, a repeated unit; and
         for a `total` that disagrees.
         """
         listed = size_list(sizes)
         units = read_table(table, name="units")
-        if unit is not None:
-            refuse_twice(units, unit, units.text(unit))
+        code = units.optional(unit, "unit")
+        if code is not None:
+            refuse_twice(units, code, units.text(code))
         leaves = leaf_rows(units, hierarchy, region)
         positions = size_rows(units.integers(size, minimum=0), listed, units, size)
         counts = tabulate(leaves, positions, (len(hierarchy.leaves), len(listed)))
-        return cls._summed(hierarchy, listed, counts, total)
+        return cls._summed(hierarchy, listed, counts, total, units.source)
 
     @classmethod
     def from_persons(
@@ -183,31 +189,48 @@ class GroupSizes:
         *,
         unit: str = "unit",
         region: str = "region",
-        z: str | None = None,
+        z: str | Auto | None = AUTO,
         z_max: int = 1,
         frame: Any = None,
+        units_have_persons: bool = False,
         total: int | None = None,
     ) -> GroupSizes:
         """Counts from one row a person: the size of a unit is the sum of z over its persons.
 
-        z: the column, with whole numbers 0 .. `z_max`; without it every person counts 1. frame: the public
-        table of all units, with columns `unit` and `region`; units in it without persons have size 0, and the
-        persons need no region. Without a frame the units are those that have a person: a release with size 0
-        listed needs the frame, since its list of units must not come from the persons.
+        z: the column, with whole numbers 0 .. `z_max`; by default the column `z` if there is one. With None,
+        or if there is none, every person counts 1. frame: the public table of all units, with columns `unit`
+        and `region`; units in it without persons have size 0, and the persons need no region.
+        Without a frame the units are those that have a person. If size 0 is listed that is refused, since the
+        list of units must not come from the persons, unless `units_have_persons` says that the list of units
+        is public and each of them has a row, whoever is added or removed.
         Raises InputError, naming the row: a unit in two regions or not in the frame, a region that is no
-        leaf, z out of range, a unit below the first listed size; and for a `total` that disagrees.
+        leaf, z out of range, a unit below the first listed size; for `z_max` above 1 without a column of z;
+        and for a `total` that disagrees.
         """
         listed = size_list(sizes)
         persons = read_table(table, name="persons")
         leaves, positions = unit_leaves_and_sizes(
-            persons, hierarchy, listed, unit=unit, region=region, z=z, z_max=z_max, frame=frame
+            persons,
+            hierarchy,
+            listed,
+            unit=unit,
+            region=region,
+            z=z,
+            z_max=z_max,
+            frame=frame,
+            units_have_persons=units_have_persons,
         )
         counts = tabulate(leaves, positions, (len(hierarchy.leaves), len(listed)))
-        return cls._summed(hierarchy, listed, counts, total)
+        return cls._summed(hierarchy, listed, counts, total, persons.source)
 
     @classmethod
     def _summed(
-        cls, hierarchy: Hierarchy, sizes: Ints, leaf_counts: NDArray[Any], total: int | None
+        cls,
+        hierarchy: Hierarchy,
+        sizes: Ints,
+        leaf_counts: NDArray[Any],
+        total: int | None,
+        source: str = "total",
     ) -> GroupSizes:
         """Check leaf counts and the total, and sum upwards."""
         if leaf_counts.dtype.kind not in "iu":
@@ -225,10 +248,11 @@ class GroupSizes:
             raise InputError("magnitude above 2^53", "leaf counts", "give smaller numbers")
         leaf_counts = leaf_counts.astype(np.int64, copy=False)
         refuse_large_sum(leaf_counts, "leaf counts")
-        found = cls(hierarchy=hierarchy, sizes=sizes, counts=sum_up(hierarchy, leaf_counts))
+        counts = frozen(sum_up(hierarchy, leaf_counts), fresh=True)
+        found = cls(hierarchy=hierarchy, sizes=sizes, counts=counts)
         if total is not None and found.total != total_count(total):
             # The number of units in the data is not named: only the given total is public.
-            raise InputError(f"total {total} disagrees with the data", "total", "correct one of them")
+            raise InputError(f"total {total} disagrees with the data", source, "correct one of them")
         return found
 
     def cumulative(self) -> Ints:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 
 def one_line(text: str) -> str:
-    """Squeeze all white space of `text` to single blanks, so that a message stays on one line."""
-    return " ".join(str(text).split())
+    """Squeeze white space to single blanks and escape control characters, so that a message is one line."""
+    squeezed = " ".join(str(text).split())
+    if squeezed.isprintable():
+        return squeezed
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in squeezed)
 
 
 class PgsrError(Exception):

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgsr.errors import InputError
-from pgsr.leveling import columns_from_levels, duplicate_at, ordered_columns
+from pgsr.leveling import columns_from_levels, duplicate_at, frozen, ordered_columns
 from pgsr.levelorder import child_starts, is_level_order, level_starts
+from pgsr.tables import read_table
 from pgsr.text import ArrowArray, TextArray, arrow_array, numpy_text, text_array
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class Hierarchy:
     ``parent[i] < i``, non-decreasing. level_names: one a level, root first. padded: ids of the regions
     that were added to bring all leaves to one level.
     Derived: child_start (R+1,): the children of i are ``child_start[i] .. child_start[i+1]-1``;
-    level_start (L+1,): level l is rows ``level_start[l] .. level_start[l+1]-1``. Arrays are read-only.
+    level_start (L+1,): level l is rows ``level_start[l] .. level_start[l+1]-1``. Arrays are read-only:
+    copies, unless read-only arrays were given.
     Raises InputError if the arrays are not such a tree.
     """
 
@@ -44,7 +46,7 @@ class Hierarchy:
     padded: tuple[str, ...] = ()
     child_start: Ints = field(init=False)
     level_start: Ints = field(init=False)
-    _codes_checked: InitVar[bool] = False  # set by `level_order`, which has just done that check
+    _codes_checked: InitVar[bool] = False  # set by `level_order`: it did that check and made the arrays
 
     def __post_init__(self, _codes_checked: bool) -> None:
         """Validate, derive the children and the levels, and make every array read-only."""
@@ -73,15 +75,10 @@ class Hierarchy:
                 "level names",
                 "name each level once",
             )
-        for name, array in (
-            ("ids", ids),
-            ("parent", parent),
-            ("child_start", child_start),
-            ("level_start", level_start),
-        ):
-            view = array.view()
-            view.flags.writeable = False
-            object.__setattr__(self, name, view)
+        object.__setattr__(self, "ids", frozen(ids, fresh=_codes_checked or ids is not self.ids))
+        object.__setattr__(self, "parent", frozen(parent, fresh=_codes_checked))
+        object.__setattr__(self, "child_start", frozen(child_start, fresh=True))
+        object.__setattr__(self, "level_start", frozen(level_start, fresh=True))
         object.__setattr__(self, "level_names", names)
         object.__setattr__(self, "padded", tuple(self.padded))
 
@@ -160,7 +157,7 @@ class Hierarchy:
     @classmethod
     def from_levels(
         cls,
-        columns: Mapping[str, Any],
+        columns: Any,
         *,
         root: str = "all",
         codes: Literal["prefix", "path"] = "prefix",
@@ -169,6 +166,7 @@ class Hierarchy:
     ) -> Hierarchy:
         """Tree from one row a leaf and one column a level, from the top down, below a root added here.
 
+        columns: a mapping from names to columns, or a data frame of nothing but these columns.
         codes "prefix": codes are unique over the whole tree, as geocodes are whose prefixes are the codes
         of the levels above; "path": each code is joined to those above it by "/". Levels are named
         `root_level` and then by the columns.
@@ -176,6 +174,8 @@ class Hierarchy:
         """
         if codes not in ("prefix", "path"):
             raise InputError(f"unknown kind of codes {codes!r}", source, 'use "prefix" or "path"')
+        if not isinstance(columns, Mapping):
+            columns = read_table(columns, name=source).columns
         if not columns:
             raise InputError("no level columns", source, "name at least one column")
         ids, parents = columns_from_levels(columns, root=root, joined=codes == "path", source=source)

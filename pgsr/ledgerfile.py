@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,9 @@ from typing import Any
 
 from pgsr.errors import InputError
 from pgsr.privacy import PrivacyEvent, exact_keys
+
+LOCK_WAIT_S = 10.0
+"""A ledger that other processes lock for longer than this is refused."""
 
 Record = dict[str, Any]
 Decide = Callable[[list[Record]], list[Record]]
@@ -96,8 +100,8 @@ class MemoryLines:
 class FileLines:
     """Lines of a ledger on disk; processes and threads take turns by flock.
 
-    Every read and every `transact` looks at the disk again. Raises InputError, naming file and line, for
-    anything it cannot read.
+    Every read and every `transact` looks at the disk again, and waits at most `LOCK_WAIT_S` for its turn.
+    Raises InputError, naming file and line, for anything it cannot read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -178,10 +182,29 @@ class FileLines:
                 f"cannot open the ledger ({error.strerror})", str(self.path), "check the file"
             ) from error
         try:
-            fcntl.flock(descriptor, lock)
+            self._wait(descriptor, lock)
             yield descriptor
         finally:
             os.close(descriptor)  # releases the lock
+
+    def _wait(self, descriptor: int, lock: int) -> None:
+        """Lock the open file; InputError if others keep it locked or it cannot be."""
+        end = time.monotonic() + LOCK_WAIT_S
+        while True:
+            try:
+                fcntl.flock(descriptor, lock | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    raise InputError(
+                        "ledger is in use by another process", str(self.path), "try again when it has ended"
+                    ) from None
+                time.sleep(0.005)
+            except OSError as error:
+                raise InputError(
+                    f"cannot lock the ledger ({error.strerror})", str(self.path), "put it on a local disk"
+                ) from error
+            else:
+                return
 
     def _parse(self, content: bytes) -> tuple[Record, list[Record], bool]:
         """Header, entries, and whether the last line is complete with its newline."""
@@ -198,7 +221,7 @@ class FileLines:
             where = f"{self.path}, line {number}"
             try:
                 record = json.loads(line.decode("utf-8"))
-            except ValueError:
+            except (ValueError, RecursionError):
                 if number == len(lines) and number > 1 and not complete:
                     way_out = (
                         "a crash cut it before anything was drawn for it: delete that last line, nothing else"

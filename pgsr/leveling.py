@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from pgsr.errors import InputError
 from pgsr.text import ArrowArray, text_array
 
 Ints = NDArray[np.int64]
+_Array = TypeVar("_Array", bound=np.ndarray[Any, Any])
 
 MAX_PADDED = 20_000_000
 """More added regions than this are refused: the tree is a comb, not a hierarchy of levels."""
@@ -66,6 +67,22 @@ def ordered_columns(ids: ArrowArray, parents: ArrowArray, pad: bool, source: str
         above[1:] = place[above[1:]]
         order = np.where(order < n, order, -1)
     return OrderedColumns(ids=ids, parent=above, order=order, padded=padded)
+
+
+def frozen(array: _Array, *, fresh: bool = False) -> _Array:
+    """`array` as a contiguous read-only array which no one else can change.
+
+    A copy, unless it is read-only already, with all that it is a view of, or `fresh`: seen by no one else.
+    """
+    below: Any = array
+    while not fresh and isinstance(below, np.ndarray):
+        if below.flags.writeable:
+            array = array.copy()
+            break
+        below = below.base
+    out: Any = np.ascontiguousarray(array)
+    out.flags.writeable = False
+    return out  # type: ignore[no-any-return]
 
 
 def duplicate_at(ids: ArrowArray) -> int | None:

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, Literal
+
+import numpy as np
 
 from pgsr.errors import InputError
 
@@ -20,6 +23,8 @@ Number = int | str | float | Decimal | Fraction
 GUARANTEE_FORMAT = "pgsr-guarantee/1"
 
 _LARGEST = 10**12
+_TINY = 1e-300
+_CLOSED = "zCDP by rho + 2 sqrt(rho ln(1/delta))"
 _NUMBER_TEXT = re.compile(r"[+-]?(\d{1,300}/\d{1,300}|\d{0,300}\.?\d{0,300}([eE][+-]?\d{1,3})?)")
 
 
@@ -52,6 +57,8 @@ def as_fraction(value: Number, what: str) -> Fraction:
     """
     if isinstance(value, Fraction):
         return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        value = int(value)  # numpy's too
     if isinstance(value, bool) or not isinstance(value, (int, str, float, Decimal)):
         raise InputError("not a number", what, 'give a fraction as text, such as "1/3" or "0.1"')
     try:
@@ -81,10 +88,10 @@ def exact_keys(
         raise InputError("not a record", where, "expected a JSON object")
     unknown = sorted(str(key) for key in set(record) - needed - optional)
     if unknown:
-        raise InputError(f"unknown key '{unknown[0]}'", where, "written by a newer version, or not ours")
+        raise InputError(f"unknown key {unknown[0]!r}", where, "written by a newer version, or not ours")
     missing = sorted(needed - set(record))
     if missing:
-        raise InputError(f"missing key '{missing[0]}'", where, "restore the file as it was written")
+        raise InputError(f"missing key {missing[0]!r}", where, "restore the file as it was written")
     return dict(record)
 
 
@@ -287,7 +294,7 @@ def zcdp_to_approximate(
     "renyi" holds for every rho-zCDP mechanism: the smaller of dp_accounting's conversion by Renyi orders and
     rho + 2 sqrt(rho ln(1/delta)) [BunSteinke2016, Proposition 1.3]. "gaussian" is the exact formula of
     continuous Gaussian noise with that rho: smaller, and idealised for the discrete Gaussian.
-    Raises InputError for a delta outside (0, 1).
+    Raises InputError for a delta outside (0, 1), and in "gaussian" for one below 1e-300.
     """
     exact_rho = _budget(rho, "rho")
     exact_delta = _budget(delta, "delta")
@@ -297,11 +304,20 @@ def zcdp_to_approximate(
         raise InputError("unknown conversion", "method", "use renyi or gaussian")
     if exact_rho == 0:
         return Conversion(epsilon=Fraction(0), delta=exact_delta, formula="nothing to convert")
-    r, d = float(exact_rho), float(exact_delta)
+    # What is too small for floating point is rounded to where it costs more: rho up, delta down.
+    r, d = max(float(exact_rho), 1e-20), float(exact_delta)
+    if d > exact_delta:
+        d = math.nextafter(d, 0.0)
+    if d < _TINY:
+        if method == "gaussian":
+            raise InputError("delta is below 1e-300", "delta", "give a larger one, or use renyi")
+        log = math.log(exact_delta.denominator) - math.log(exact_delta.numerator)
+        return _converted(r + 2 * math.sqrt(r * log), exact_delta, _CLOSED)
     import dp_accounting  # seconds to import
 
     if method == "gaussian":
-        epsilon = dp_accounting.get_epsilon_gaussian(1 / math.sqrt(2 * r), d)
+        with np.errstate(divide="ignore"):  # it takes the logarithm of deltas that are 0 in floating point
+            epsilon = dp_accounting.get_epsilon_gaussian(1 / math.sqrt(2 * r), d)
         return _converted(epsilon, exact_delta, "exact formula of continuous Gaussian noise (dp_accounting)")
     accountant = dp_accounting.rdp.RdpAccountant()
     accountant.compose(dp_accounting.dp_event.ZCDpEvent(r))
@@ -309,7 +325,7 @@ def zcdp_to_approximate(
     closed = r + 2 * math.sqrt(r * math.log(1 / d))
     if math.isfinite(by_orders) and by_orders <= closed:
         return _converted(by_orders, exact_delta, "zCDP by Renyi orders (dp_accounting)")
-    return _converted(closed, exact_delta, "zCDP by rho + 2 sqrt(rho ln(1/delta))")
+    return _converted(closed, exact_delta, _CLOSED)
 
 
 def _converted(epsilon: float, delta: Fraction, formula: str) -> Conversion:

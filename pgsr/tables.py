@@ -11,8 +11,9 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +23,19 @@ from pgsr.errors import InputError
 from pgsr.levelorder import MAGNITUDE
 from pgsr.text import ArrowArray, arrow_array, text_array
 
-__all__ = ["Table", "atomic_dir", "atomic_path", "read_table"]
+__all__ = ["AUTO", "Auto", "Table", "atomic_dir", "atomic_path", "read_table"]
 
 LIMIT = MAGNITUDE
 """No magnitude above this is accepted: beyond it floating point skips whole numbers."""
+
+
+class Auto(Enum):
+    """The default of an optional column: the one of the default name, if the table has it."""
+
+    AUTO = "auto"
+
+
+AUTO: Final = Auto.AUTO
 
 _WHOLE = r"^[+-]?[0-9]+(\.0*)?$"
 
@@ -66,6 +76,12 @@ class Table:
             raise InputError(f"no column {name!r}", self.source, f"columns are {there}{more}")
         return arrow_array(self.columns[name], self.where(name))
 
+    def optional(self, column: str | Auto | None, default: str) -> str | None:
+        """The name of an optional column: `column`, or for `AUTO` `default` if there is such a column."""
+        if isinstance(column, Auto):
+            return default if default in self.columns else None
+        return column
+
     def where(self, name: str, row: int | None = None) -> str:
         """How an error names a column and, counted from 0, a row: CSV files by line, others by row from 1."""
         place = f"{self.source}, column {name!r}"
@@ -103,6 +119,7 @@ class Table:
             column, kind = column.cast(pa.int64()), pa.int64()
         textual = pa.types.is_large_string(kind)
         numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        numeric = numeric and not pa.types.is_float16(kind)  # which skips whole numbers from 2048 up
         if not (textual or numeric):
             raise InputError(f"column of type {kind}", self.where(name), "give whole numbers")
         self._refuse(np.asarray(column.is_null(nan_is_null=True)), "missing value", name, "fill every cell")
@@ -182,10 +199,16 @@ def read_table(source: Any, *, name: str = "table") -> Table:
     return _from_arrow(table, name)
 
 
+def _refuse_same_names(names: list[str], where: str) -> None:
+    """Raise InputError if two columns have one name."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"columns of the same name {twice!r}", where, "name every column once")
+
+
 def _from_arrow(table: Any, source: str) -> Table:
     """Table from a `pyarrow.Table`."""
-    if len(set(table.column_names)) < len(table.column_names):
-        raise InputError("columns of the same name", source, "name every column once")
+    _refuse_same_names(table.column_names, source)
     return Table(
         source=source,
         columns={
@@ -215,6 +238,8 @@ def _read_file(path: Path) -> Table:
         raise InputError("not a Parquet file", source, "check the file")
     # Causes are not chained: the messages of arrow quote the row.
     try:
+        if parquet:
+            _refuse_same_names(list(pq.read_schema(path).names), source)
         table = pq.read_table(path) if parquet else _read_csv(path)
     except (UnicodeDecodeError, pa.ArrowException, OSError, EOFError, csv.Error):
         if not parquet:
@@ -235,8 +260,7 @@ def _read_csv(path: Path) -> Any:
         header = next(csv.reader(stream), [])
     if not header:
         raise InputError("no header in line 1", str(path), "name the columns in line 1")
-    if len(set(header)) < len(header):
-        raise InputError("columns of the same name", f"{path}, line 1", "name every column once")
+    _refuse_same_names(header, f"{path}, line 1")
     stream_of: Any = pa.input_stream
     with stream_of(str(path), compression="gzip" if _gzipped(path) else None) as raw:
         return pacsv.read_csv(

@@ -40,6 +40,8 @@ def arrow_array(values: Any, where: str) -> ArrowArray:
                 array = pa.chunked_array(values)
             else:
                 array = pa.array(values, from_pandas=True)
+        except UnicodeEncodeError:
+            raise InputError("text with half a character (a lone surrogate)", where, _WAY_OUT) from None
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             # Not chained: the cause may quote a cell.
             raise InputError("values of mixed or unknown types", where, "give one type per column") from None

@@ -87,7 +87,12 @@ def markdown(report: dict[str, Any]) -> str:
     for name, (columns, caption) in _COLUMNS.items():
         if name not in report:
             continue
-        lines += [caption, "", "| " + " | ".join(columns).replace("_", " ") + " |", "|" + " --- |" * len(columns)]
+        lines += [
+            caption,
+            "",
+            "| " + " | ".join(columns).replace("_", " ") + " |",
+            "|" + " --- |" * len(columns),
+        ]
         lines += [
             "| " + " | ".join(_cell(row.get(column)) for column in columns) + " |" for row in report[name]
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from decimal import Decimal
 from pathlib import Path
@@ -43,7 +44,7 @@ class ReleaseConfig(Part):
             names = [query.name.lower() for query in self.queries]
             twice = [name for name in names if names.count(name) > 1]
             if twice:
-                raise ValueError(f"two queries are called '{twice[0]}'")
+                raise ValueError(f"two queries are called {twice[0]!r}")
         elif self.data is None or self.sizes is None:
             raise ValueError("give [data] and [sizes], or [[queries]]")
         if self.privacy.ledger == NO_LEDGER and self.privacy.seed is None:
@@ -61,13 +62,22 @@ class ReleaseConfig(Part):
 def load_config(path: str | Path) -> ReleaseConfig:
     """Read a release configuration; InputError names the file and the key."""
     path = Path(path)
+    text = ""
     try:
-        with path.open("rb") as stream:
-            record = tomllib.load(stream, parse_float=Decimal)
+        text = path.read_bytes().decode("utf-8")
+        record = tomllib.loads(text, parse_float=Decimal)
     except FileNotFoundError:
         raise InputError("no such file", str(path), "check the path") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"not TOML ({error})", str(path), "correct the file") from None
+    except (ValueError, ArithmeticError):
+        long = re.search(r"[0-9_]{400,}", text)
+        where = f"{path}, line {text.count(chr(10), 0, long.start()) + 1}" if long else str(path)
+        if not text:
+            raise InputError("cannot be read (bad path)", str(path), "check the path") from None
+        raise InputError("a number of too many digits", where, "give a smaller number") from None
+    except RecursionError:
+        raise InputError("not TOML (nested too deeply)", str(path), "correct the file") from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", str(path), "check the path") from None
     try:
@@ -82,14 +92,15 @@ def _refuse(error: ValidationError, path: Path) -> NoReturn:
     tags = {"persons", "units", "histogram", "long"}
     steps = [str(step + 1) if isinstance(step, int) else step for step in first["loc"] if step not in tags]
     key = ".".join(steps)
+    key = key if key.isprintable() else ascii(key)
     where = f"{path}, {key}" if key else str(path)
     kind, context = first["type"], first.get("ctx", {})
     cause = context.get("error")
     if isinstance(cause, InputError):
         raise InputError(cause.what, where, cause.way_out) from None
     what, way_out = {
-        "extra_forbidden": (f"unknown key '{key}'", "see docs/formats.md for the keys there are"),
-        "missing": (f"key '{key}' is missing", "add it"),
+        "extra_forbidden": (f"unknown key {key!r}", "see docs/formats.md for the keys there are"),
+        "missing": (f"key {key!r} is missing", "add it"),
         "union_tag_not_found": (f"key '{key}.kind' is missing", "use persons, units, histogram or long"),
         "union_tag_invalid": ("unknown kind of data", "use persons, units, histogram or long"),
     }.get(kind, ("", "correct it"))

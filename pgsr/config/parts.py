@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -29,7 +30,7 @@ from pgsr.errors import InputError
 from pgsr.groupsizes.budget import LevelBudget
 from pgsr.hierarchy import Hierarchy
 from pgsr.privacy import Kind, as_fraction
-from pgsr.tables import read_table
+from pgsr.tables import AUTO, LIMIT, Auto, read_table
 
 MAX_SIZE = 1_000_000
 """A longer list of sizes than this is a mistake."""
@@ -46,25 +47,42 @@ def _path(value: Any, info: ValidationInfo) -> Path:
 
 
 def _fraction(value: Any) -> Fraction:
-    return as_fraction(value, "")
+    exact = as_fraction(value, "")
+    if not 0 <= exact <= 10**12:
+        raise InputError("a budget is negative or above 1e12", "", "give a number from 0 up")
+    return exact
 
 
 def _seconds(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or not value > 0:
+    seconds = _weight(value)
+    if not seconds > 0:
         raise ValueError("not a number of seconds above 0")
-    return float(value)
+    return seconds
 
 
 def _weight(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         raise ValueError("not a number")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError("not a finite number")
+    return number
+
+
+def _weights(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_weight(weight) for weight in value)
+    if value not in ("inverse-variance", "equal"):
+        raise ValueError('not "inverse-variance", "equal" or a list of numbers')
+    return value
 
 
 File = Annotated[Path, PlainValidator(_path)]
 Text = Annotated[str, StringConstraints(strict=True, min_length=1)]
 Exact = Annotated[Fraction, PlainValidator(_fraction)]
-Weight = Annotated[float, PlainValidator(_weight)]
 Name = Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
 
@@ -127,16 +145,24 @@ class _Data(Part):
 
     file: File
     region: Text = "region"
-    z_max: Annotated[int, Field(strict=True, ge=1)] = 1
-    total: Annotated[int, Field(strict=True, ge=0)] | None = None
+    z_max: Annotated[int, Field(strict=True, ge=1, le=LIMIT)] = 1
+    total: Annotated[int, Field(strict=True, ge=0, le=LIMIT)] | None = None
+
+
+def _optional(column: str | None) -> str | Auto | None:
+    """Without the key, the column of the default name if it is there; with the text "", none."""
+    return AUTO if column is None else (column or None)
 
 
 class PersonsPart(_Data):
-    """`kind = "persons"`: one row a person; `frame` is the public list of units with their regions."""
+    """`kind = "persons"`: one row a person; `frame` is the public list of units with their regions.
+
+    `z`: by default the column `z` if there is one; "" says that every person counts 1.
+    """
 
     kind: Literal["persons"]
     unit: Text = "unit"
-    z: Text | None = None
+    z: StrictStr | None = None
     frame: File | None = None
 
     def read(self, tree: Hierarchy, sizes: NDArray[np.int64]) -> GroupSizes:
@@ -153,7 +179,7 @@ class PersonsPart(_Data):
             sizes,
             unit=self.unit,
             region=self.region,
-            z=self.z,
+            z=_optional(self.z),
             z_max=self.z_max,
             frame=self.frame,
             total=self.total,
@@ -161,16 +187,25 @@ class PersonsPart(_Data):
 
 
 class UnitsPart(_Data):
-    """`kind = "units"`: one row a unit with its region and size; codes in `unit` must not repeat."""
+    """`kind = "units"`: one row a unit with its region and size; codes in `unit` must not repeat.
+
+    `unit`: by default the column `unit` if there is one; "" says that every row is a unit.
+    """
 
     kind: Literal["units"]
     size: Text = "size"
-    unit: Text | None = None
+    unit: StrictStr | None = None
 
     def read(self, tree: Hierarchy, sizes: NDArray[np.int64]) -> GroupSizes:
         """Count the units."""
         return GroupSizes.from_units(
-            self.file, tree, sizes, region=self.region, size=self.size, unit=self.unit, total=self.total
+            self.file,
+            tree,
+            sizes,
+            region=self.region,
+            size=self.size,
+            unit=_optional(self.unit),
+            total=self.total,
         )
 
 
@@ -222,7 +257,17 @@ class SizesPart(Part):
     def build(self) -> NDArray[np.int64]:
         """The sizes: 0 .. max (1 .. max without size zero), or the list."""
         if self.list is not None:
-            return size_list(self.list)
+            sizes = size_list(self.list)
+            # The mechanism refuses these too, but it is made after the data are read.
+            if sizes[0] > 0 and not self.without_size_zero:
+                raise InputError(
+                    "size 0 is not listed, so the only member of a unit is not protected",
+                    "sizes",
+                    "list size 0, or accept it with without_size_zero = true (the guarantee will say so)",
+                )
+            if sizes[0] == 0 and self.without_size_zero:
+                raise InputError("size 0 is listed", "sizes.without_size_zero", "leave it out")
+            return sizes
         assert self.max is not None  # by the check above
         return np.arange(int(self.without_size_zero), self.max + 1, dtype=np.int64)
 
@@ -274,7 +319,7 @@ class PrivacyPart(BudgetPart):
     """`[privacy]`: the cost (of a single query), the ledger, and the seed of an experiment."""
 
     ledger: Text
-    seed: StrictInt | None = None
+    seed: Annotated[int, Field(strict=True, ge=0)] | None = None
 
 
 class SolvePart(Part):
@@ -282,8 +327,10 @@ class SolvePart(Part):
 
     solver: Text = "proximity"
     time_limit_s: Annotated[float, PlainValidator(_seconds)] | None = None
-    threads: Annotated[int, Field(strict=True, ge=0)] = 0
-    weights: Literal["inverse-variance", "equal"] | tuple[Weight, ...] = "inverse-variance"
+    threads: Annotated[int, Field(strict=True, ge=0, le=MAX_SIZE)] = 0
+    weights: Annotated[Literal["inverse-variance", "equal"] | tuple[float, ...], PlainValidator(_weights)] = (
+        "inverse-variance"
+    )
     loss: Literal["l2", "l1"] = "l2"
 
 

@@ -72,7 +72,7 @@ def test_persons_are_counted_as_by_hand(units, sizes, rng):
     # Without a frame: units with at least one person. With it: all.
     some = by_hand([(leaf, sum(zs)) for leaf, zs in units.values() if zs], sizes)
     every = by_hand([(leaf, sum(zs)) for leaf, zs in units.values()], sizes)
-    found = GroupSizes.from_persons(persons, TREE, sizes, z="z", z_max=5)
+    found = GroupSizes.from_persons(persons, TREE, sizes, z="z", z_max=5, units_have_persons=True)
     assert found.counts.tolist() == some
     framed = GroupSizes.from_persons(persons, TREE, sizes, z="z", z_max=5, frame=frame, total=len(units))
     assert framed.counts.tolist() == every
@@ -82,7 +82,7 @@ def test_persons_are_counted_as_by_hand(units, sizes, rng):
     assert placed.counts.tolist() == every
     # Each person counts 1 without z.
     heads = by_hand([(leaf, len(zs)) for leaf, zs in units.values()], sizes)
-    assert GroupSizes.from_persons(persons, TREE, sizes, frame=frame).counts.tolist() == heads
+    assert GroupSizes.from_persons(persons, TREE, sizes, frame=frame, z=None).counts.tolist() == heads
 
 
 @given(populations(), SIZES)
@@ -206,7 +206,7 @@ def test_units_below_the_first_size_and_totals():
 
     refused(count([1, 2]), "smaller than the first listed size, 1: units.*row 1: add 0 to the size list")
     refused(count([5, 6]), "smaller than the first listed size, 5: .*start the size list lower")
-    refused(count([0], total=5), "total 5 disagrees with the data")
+    refused(count([0], total=5), "total 5 disagrees with the data: units")
     for total in (-1, 2**53 + 1):
         refused(count([0], total=total), "between 0 and 2\\^53")
     for total in (4.0, True, "4", float("nan")):
@@ -253,7 +253,7 @@ def persons_table():
 )
 def test_bad_persons(change, message):
     frame = persons_table().assign(**change)
-    refused(lambda: GroupSizes.from_persons(frame, TREE, range(5), z="z"), message)
+    refused(lambda: GroupSizes.from_persons(frame, TREE, range(5), z="z", units_have_persons=True), message)
 
 
 def test_persons_and_their_frame():
@@ -281,9 +281,40 @@ def test_persons_and_their_frame():
         refused(count(z_max=z_max), "z_max is not a whole number")
 
 
+def test_persons_alone_do_not_show_all_units():
+    def count(sizes, **kwargs):
+        return lambda: GroupSizes.from_persons(persons_table(), TREE, sizes, **kwargs)
+
+    refused(count([0, 1]), "size 0 is listed, but persons alone.*: persons: give the list of all units")
+    assert count([0, 1], units_have_persons=True)().total == 3
+    assert count([1, 2])().total == 3
+
+
+def test_columns_of_the_default_names_are_used_unless_they_are_declined():
+    persons = persons_table().assign(z=[1, 0, 1, 1])
+    assert GroupSizes.from_persons(persons, TREE, [1, 2]).counts[0].tolist() == [3, 0]
+    assert GroupSizes.from_persons(persons, TREE, [1, 2], z=None).counts[0].tolist() == [2, 1]
+    alone = persons.drop(columns="z")
+    assert GroupSizes.from_persons(alone, TREE, [1, 2]).counts[0].tolist() == [2, 1]
+    refused(
+        lambda: GroupSizes.from_persons(persons.assign(z=[1, 2, 1, 1]), TREE, [1, 2]),
+        "value above 1: persons, column 'z', row 2",
+    )
+    for table, z in ((alone, {}), (persons, {"z": None})):
+        refused(
+            lambda table=table, z=z: GroupSizes.from_persons(table, TREE, [1, 2], z_max=2, **z),
+            "z_max is above 1, but no column of z is used: persons",
+        )
+    units = units_table().assign(unit=["a", "b", "a", "c"])
+    refused(lambda: GroupSizes.from_units(units, TREE, range(5)), "listed twice: units, column 'unit', row 3")
+    assert GroupSizes.from_units(units, TREE, range(5), unit=None).total == 4
+    assert GroupSizes.from_units(units.drop(columns="unit"), TREE, range(5)).total == 4
+
+
 def test_nobody_at_all():
     persons = pa.table({"unit": pa.array([], pa.string()), "region": pa.array([], pa.string())})
-    assert GroupSizes.from_persons(persons, TREE, [0, 1], total=0).counts.sum() == 0
+    none = GroupSizes.from_persons(persons, TREE, [0, 1], total=0, units_have_persons=True)
+    assert none.counts.sum() == 0
     units = pa.table({"region": pa.array([], pa.string()), "size": pa.array([], pa.int64())})
     assert GroupSizes.from_units(units, TREE, [0]).total == 0
 
@@ -304,8 +335,46 @@ def test_histograms():
             lambda columns=columns: GroupSizes.from_histogram(
                 renamed, TREE, [0, 1], region="code", columns=columns
             ),
-            "columns do not match the size list",
+            "columns do not match the size list: histogram",
         )
+
+
+def test_columns_of_sizes_that_are_not_listed_count_as_in_long_tables():
+    # 0..3 listed and a column "4"; a gap; out of order; leading zeros and signs are the same numbers.
+    cells = {"9": [0, 0, 0, 4], "0": [1, 0, 2, 0], "2": [5, 0, 0, 0], "1": [0, 0, 5, 1], "3": [0, 900, 0, 1]}
+    wide = pd.DataFrame({"region": LEAVES, "name": ["w"] * 4, **cells})
+    long = wide.drop(columns="name").melt(id_vars="region", var_name="size", value_name="count")
+    for sizes in ([0, 1, 2, 3], [0, 1, 3], [0, 2], [0], [0, 1, 2, 3, 9]):
+        listed = wide.copy()
+        for size in set(sizes) - {int(name) for name in cells}:
+            listed[str(size)] = 0
+        found = GroupSizes.from_histogram(listed, TREE, sizes)
+        assert found.counts.tolist() == GroupSizes.from_long(long, TREE, sizes).counts.tolist(), sizes
+        assert found.total == sum(map(sum, cells.values()))
+    # The caller's own choice of columns stands.
+    assert GroupSizes.from_histogram(wide, TREE, [0, 1], columns=["0", "1"]).total == 9
+    far = wide_table(**{"1" + "0" * 30: [0, 0, 0, 7]})
+    assert GroupSizes.from_histogram(far, TREE, [0, 1], total=16).counts[0].tolist() == [3, 13]
+
+
+@pytest.mark.parametrize(
+    ("table", "sizes", "message"),
+    [
+        (wide_table(), [1], "below the first listed, 1: histogram, column '0': start the size list lower"),
+        (wide_table(**{"-1": [0] * 4}), [0, 1], "below the first listed, 0: histogram, column '-1'"),
+        (wide_table(**{"01": [0] * 4}), [0, 1], "size with two columns: histogram, column '01'"),
+        (wide_table(**{"7": [0] * 4, "+7": [0] * 4}), [0, 1], "size with two columns.*column '[+]7'"),
+        (wide_table(**{"7": [0, -76543, 0, 0]}), [0, 1], "negative value: histogram, column '7', row 2"),
+        (wide_table(**{"7": [2**53] * 4}), [0, 1], r"sum to more than 2\^53: histogram, column '7'"),
+    ],
+)
+def test_bad_columns_of_sizes(table, sizes, message):
+    refused(lambda: GroupSizes.from_histogram(table, TREE, sizes), message)
+
+
+def test_a_region_column_named_by_a_number_is_no_size():
+    table = wide_table().rename(columns={"region": "7"})
+    assert GroupSizes.from_histogram(table, TREE, [0, 1], region="7").total == 9
 
 
 def inner(**change):
@@ -423,6 +492,28 @@ def test_the_constructor_checks_shape_type_and_magnitude(counts, message):
 )
 def test_leaf_counts_are_checked(counts, message):
     refused(lambda: GroupSizes.from_leaf_counts(TREE, [0], counts), message)
+
+
+def test_later_changes_of_the_callers_arrays_change_nothing():
+    counts, sizes = np.zeros((7, 2), dtype=np.int64), np.array([0, 1])
+    found = GroupSizes(hierarchy=TREE, sizes=sizes, counts=counts)
+    view = np.zeros((7, 2), dtype=np.int64)
+    behind = view[:]
+    behind.flags.writeable = False
+    seen = GroupSizes(hierarchy=TREE, sizes=sizes, counts=behind)
+    counts[0, 0] = view[0, 0] = sizes[0] = -5
+    assert found.counts[0, 0] == seen.counts[0, 0] == found.sizes[0] == 0
+    turned = GroupSizes(hierarchy=TREE, sizes=[0, 1], counts=np.zeros((2, 7), dtype=np.int64).T)
+    assert turned.counts.flags.c_contiguous
+
+
+def test_read_only_counts_are_not_copied():
+    counts = np.zeros((7, 2), dtype=np.int64)
+    counts.flags.writeable = False
+    found = GroupSizes(hierarchy=TREE, sizes=[0, 1], counts=counts)
+    assert np.shares_memory(found.counts, counts)
+    again = GroupSizes(hierarchy=TREE, sizes=found.sizes, counts=found.counts)
+    assert np.shares_memory(again.counts, counts)
 
 
 def test_arrays_are_read_only_and_repr_shows_no_count():

@@ -324,6 +324,36 @@ def test_levels_by_path_and_by_prefix():
     }
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_levels_from_a_data_frame(kind):
+    columns = {"state": ["01", "02", "01"], "county": ["013", "021", "011"]}
+    tree = Hierarchy.from_levels(kind(columns))
+    assert tree.digest() == Hierarchy.from_levels(columns).digest()
+    assert tree.level_names == ("root", "state", "county")
+    with pytest.raises(InputError, match="no level columns"):
+        Hierarchy.from_levels(pd.DataFrame())
+
+
+def test_later_changes_of_the_callers_arrays_change_nothing():
+    ids = np.array(["r", "a", "b"], dtype=np.dtypes.StringDType())
+    parent = np.array([-1, 0, 0])
+    tree = Hierarchy(ids=ids, parent=parent)
+    ids[1], parent[2] = "r", 1
+    assert (tree.ids.tolist(), tree.parent.tolist()) == (["r", "a", "b"], [-1, 0, 0])
+    again = Hierarchy(ids=tree.ids, parent=tree.parent)
+    assert again.parent is tree.parent
+    assert again.ids is tree.ids
+    for array in (tree.ids, tree.parent, tree.child_start, tree.level_start):
+        assert array.flags.owndata
+        assert not array.flags.writeable
+
+
+def test_half_a_character_is_refused():
+    with pytest.raises(InputError, match=r"half a character.*: hierarchy, region codes") as caught:
+        Hierarchy.from_columns(["r", "\ud800"], [None, "r"])
+    assert str(caught.value).isprintable()
+
+
 @pytest.mark.parametrize(
     ("levels", "codes", "message"),
     [

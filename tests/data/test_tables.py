@@ -126,6 +126,7 @@ def test_two_to_the_53_is_the_limit():
         ([Decimal("1.0"), Decimal("765.5")], "not a whole number: table, column 'n', row 2"),
         (["1", "x765"], "not a whole number: table, column 'n', row 2"),
         ([True, False], "column of type bool"),
+        (pa.array(np.array([1, 2], np.float16)), "column of type halffloat: table, column 'n': give whole"),
         ([[1], [2]], "column of type list"),
         ([b"1", b"2"], "column of type binary"),
         (pa.array([1, -765], pa.int16()), "negative value: table, column 'n', row 2"),
@@ -172,7 +173,7 @@ def test_quoted_line_breaks_count_as_lines(tmp_path):
         ("t.csv", b"a,b\n1,2\n777\n", "1 cells for 2 columns.*line 3"),
         ("t.csv", b"a,b\n1,777\xff\n", "cannot be read as CSV in UTF-8"),
         ("t.csv", b"a\xff,b\n1,777\n", "cannot be read as CSV in UTF-8"),
-        ("t.csv.gz", gzip.compress(b"a,b\n" + b"1,777\n" * 5000)[:-20], "cannot be read as CSV"),
+        ("t.csv.gz", gzip.compress(b"a,b\n" + b"1,777\n" * 5000, mtime=0)[:-20], "cannot be read as CSV"),
         ("t.csv.gz", b"\x1f\x8bnonsense", "cannot be read as CSV"),
         ("t.parquet", b"PAR1nonsense", "cannot be read as Parquet"),
         ("t.parquet", b"a,b\n1,2\n", "not a Parquet file"),
@@ -181,6 +182,26 @@ def test_quoted_line_breaks_count_as_lines(tmp_path):
 def test_files_that_cannot_be_read(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     refused(lambda: read_table(tmp_path / name), message, "777")
+
+
+def test_float16_in_a_file_or_frame_is_refused_in_one_line(tmp_path):
+    frame = pd.DataFrame({"n": np.array([1, 765], np.float16)})
+    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "t.parquet")
+    refused(lambda: read_table(frame).integers("n"), "of type halffloat: table, column 'n'", "765")
+    refused(lambda: read_table(tmp_path / "t.parquet").integers("n"), "halffloat: .*t.parquet, column 'n'")
+    refused(lambda: read_table(frame).text("n"), "floating-point.*table, column 'n'", "765")
+
+
+def test_parquet_with_two_columns_of_one_name(tmp_path):
+    pq.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "t.parquet")
+    refused(lambda: read_table(tmp_path / "t.parquet"), "columns of the same name 'a': .*t.parquet")
+
+
+def test_control_characters_of_names_are_not_echoed():
+    for call in (lambda t: t.column("b"), lambda t: t.integers("a\x1b[2J")):
+        with pytest.raises(InputError) as caught:
+            call(read_table({"a\x1b[2J": ["x"]}))
+        assert str(caught.value).isprintable()
 
 
 def test_header_alone_is_a_table_without_rows(tmp_path):

@@ -116,6 +116,7 @@ def test_damage_elsewhere_and_unknown_versions_are_refused(tmp_path):
         "header key": "\n".join([header[:-1] + ', "x": 1}', first, second, ""]),
         "header kind": "\n".join([header.replace("pure", "magic"), first, second, ""]),
         "a list": "\n".join([header, "[]", ""]),
+        "a deep list": "\n".join([header, "[" * 100_000, ""]),
     }
     for text in damaged.values():
         path.write_text(text)
@@ -229,3 +230,33 @@ def test_racing_threads_never_overspend():
     for thread in threads:
         thread.join()
     assert len(done) == len(ledger.entries) == 40
+
+
+HOLDER = """
+import fcntl, sys
+with open(sys.argv[1]) as file:
+    fcntl.flock(file, fcntl.LOCK_EX)
+    print("locked", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_ledger_in_use_is_waited_for_and_then_refused(tmp_path, monkeypatch):
+    path = tmp_path / "ledger"
+    ledger = Ledger.create(path, epsilon=1)
+    before = path.read_bytes()
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout.readline() == "locked\n"
+    assert 0 < ledgerfile.LOCK_WAIT_S <= 10
+    monkeypatch.setattr(ledgerfile, "LOCK_WAIT_S", 0.1)
+    message = "ledger is in use by another process: .*ledger: try again when it has ended"
+    for call in (lambda: ledger.charge(TENTH), lambda: ledger.entries, lambda: Ledger.open(path)):
+        with pytest.raises(InputError, match=message):
+            call()
+    assert path.read_bytes() == before
+    monkeypatch.setattr(ledgerfile, "LOCK_WAIT_S", 60)
+    threading.Timer(0.2, lambda: holder.communicate("end\n", timeout=60)).start()
+    ledger.charge(TENTH)
+    assert len(ledger.entries) == 1

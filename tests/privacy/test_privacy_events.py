@@ -5,6 +5,7 @@ import math
 from fractions import Fraction
 
 import dp_accounting
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -188,6 +189,27 @@ def test_gaussian_conversion_meets_its_definition():
     reached = phi(mu / 2 - epsilon / mu) - math.exp(epsilon) * phi(-mu / 2 - epsilon / mu)
     assert reached == pytest.approx(delta, rel=1e-4)
     assert reached <= delta
+
+
+def test_figures_beyond_floating_point_convert_upwards():
+    tiny = zcdp_to_approximate("0.1", "1e-400")
+    bound = 0.1 + 2 * math.sqrt(0.1 * 400 * math.log(10))
+    assert bound <= tiny.epsilon <= bound * (1 + 1e-8)
+    assert tiny.epsilon > zcdp_to_approximate("0.1", "1e-299").epsilon
+    with pytest.raises(InputError, match="delta is below 1e-300"):
+        zcdp_to_approximate("0.1", "1e-400", method="gaussian")
+    for method in ("renyi", "gaussian"):
+        assert 0 <= zcdp_to_approximate("1e-400", "1e-6", method=method).epsilon < Fraction(1, 10**6)
+        assert zcdp_to_approximate("0.1", 1 - Fraction(1, 10**20), method=method).epsilon >= 0
+    assert PrivacyEvent.approximate(1, "1e-400").delta == Fraction(1, 10**400)
+
+
+def test_whole_numbers_of_numpy_are_numbers():
+    assert PrivacyEvent.pure(np.int64(3)) == PrivacyEvent.pure(3)
+    assert as_fraction(np.uint8(7), "x") == 7
+    for value in (np.bool_(True), np.float32(0.1), 10**5000):
+        with pytest.raises(InputError, match="not a number"):
+            as_fraction(value, "x")
 
 
 def test_nothing_spent_converts_to_nothing():
