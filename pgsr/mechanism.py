@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -28,6 +29,9 @@ RELEASE_FORMAT = "pgsr-release/1"
 _TABLE_FORMAT = b"pgsr-table/1"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
+_TOTAL_FROM = "total_from"  # added by the command line: where the total comes from
+_AS_BEFORE = "use the parameters it was made with"
+
 Progress = Callable[[str, float], None]
 """Called with the stage's name and the fraction of it that is done (0 to 1)."""
 
@@ -43,23 +47,19 @@ Measured = TypeVar("Measured")
 
 def _tables(tables: Tables, what: str) -> dict[str, dict[str, NDArray[Any]]]:
     """A copy of `tables` (not of the arrays) after checks of names, shapes and types."""
-    checked: dict[str, dict[str, NDArray[Any]]] = {}
+    checked = {}
     for name, columns in tables.items():
         if not _NAME.fullmatch(name):
             raise InputError("a table's name is not lower-case letters, digits and _", what, "rename it")
         arrays = {str(key): np.asarray(column) for key, column in columns.items()}
         shapes = {array.shape for array in arrays.values()}
         if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
-            raise InputError(
-                "columns of unequal length", f"{what}, table '{name}'", "give 1-d arrays of one length"
-            )
+            where = f"{what}, table '{name}'"
+            raise InputError("columns of unequal length", where, "give 1-d arrays of one length")
         for key, array in arrays.items():
             if array.dtype.kind not in "iufbT":
-                raise InputError(
-                    "neither numbers nor text",
-                    f"{what}, table '{name}', column '{key}'",
-                    "use numpy StringDType for text",
-                )
+                where = f"{what}, table '{name}', column '{key}'"
+                raise InputError("neither numbers nor text", where, "use numpy StringDType for text")
         checked[name] = arrays
     return checked
 
@@ -86,36 +86,32 @@ class Mechanism(Protocol[Data_contra, Measured]):
     @property
     def name(self) -> str:
         """Short name for the records."""
-        ...
 
     @property
     def event(self) -> PrivacyEvent:
         """The cost; an adaptive mechanism states a bound fixed in advance."""
-        ...
+
+    @property
+    def post_parameters(self) -> frozenset[str]:
+        """Names of those `parameters` that concern post-processing alone: `reprocess` may change them."""
 
     def parameters(self) -> Mapping[str, Any]:
         """All public parameters as plain data, for the record and its digest."""
-        ...
 
     def guarantee(self, rng: BitSource) -> Guarantee:
         """What a release with bits from `rng` promises; a function of public parameters only."""
-        ...
 
     def check(self, data: Data_contra) -> None:
         """Raise InputError if `data` does not fit the public parameters; called before any charge."""
-        ...
 
     def measure(self, data: Data_contra, rng: BitSource) -> Measured:
         """Noisy measurements; with `check`, the only method that sees confidential data."""
-        ...
 
     def measurements(self, measured: Measured) -> Tables:
         """The noisy measurements as tables that may be published."""
-        ...
 
     def estimate(self, measured: Measured, progress: Progress | None = None) -> Estimate:
         """Post-processing; raises EstimateError if there is nothing to publish."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -147,12 +143,11 @@ class Release:
             "provenance": self.provenance.to_dict(),
         }
         with atomic_dir(Path(folder)) as temporary:
-            _write_json(Path(temporary) / "guarantee.json", self.guarantee.to_dict())
-            _write_json(Path(temporary) / "provenance.json", record)
-            for name, columns in self.estimate.tables.items():
-                _write_table(Path(temporary) / name, columns, csv=True)
-            for name, columns in self.measurements.items():
-                _write_table(Path(temporary) / name, columns, csv=False)
+            for name, plain in (("guarantee", self.guarantee.to_dict()), ("provenance", record)):
+                text = json.dumps(plain, indent=2, allow_nan=False) + "\n"
+                (temporary / f"{name}.json").write_text(text, encoding="utf-8")
+            for name, columns in {**self.estimate.tables, **self.measurements}.items():
+                _write_table(temporary / name, columns, csv=name in self.estimate.tables)
 
     @classmethod
     def load(cls, folder: str | Path) -> Release:
@@ -169,17 +164,14 @@ class Release:
         found: dict[str, dict[str, Columns]] = {}
         for group in ("tables", "measurements"):
             names = record[group]
-            if not isinstance(names, list) or not all(
-                isinstance(n, str) and _NAME.fullmatch(n) for n in names
-            ):
+            if not isinstance(names, list) or not all(_NAME.fullmatch(str(name)) for name in names):
                 raise InputError("table names are damaged", where, "restore the file as it was written")
             found[group] = {name: _read_table(folder / f"{name}.parquet") for name in names}
         provenance = Provenance.from_dict(record["provenance"], where)
         guarantee = Guarantee.from_dict(_read_json(folder / "guarantee.json"), str(folder / "guarantee.json"))
         estimate = Estimate(tables=found["tables"], solve=provenance.solve)
-        return cls(
-            estimate=estimate, measurements=found["measurements"], guarantee=guarantee, provenance=provenance
-        )
+        noisy = found["measurements"]
+        return cls(estimate=estimate, measurements=noisy, guarantee=guarantee, provenance=provenance)
 
 
 class EstimateError(PgsrError):
@@ -190,9 +182,9 @@ class EstimateError(PgsrError):
     """
 
     def __init__(
-        self, message: str, *, solve: SolveRecord | None = None, partial: Release | None = None
+        self, text: str, *, solve: SolveRecord | None = None, partial: Release | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(text)
         self.solve = solve
         self.partial = partial
 
@@ -215,14 +207,20 @@ def release(
     that does not fit, BudgetError for an overspend (both before anything is drawn or written), and
     EstimateError, with the measurements, if post-processing fails.
     """
+    if not isinstance(ledger, Ledger):
+        raise InputError("not a ledger", "ledger", "use Ledger.open or Ledger.create")
+    facts = [type(getattr(rng, name, None)) for name in ("secure", "description")]
+    if isinstance(rng, type) or facts != [bool, str] or not callable(getattr(rng, "words", None)):
+        raise InputError("not a source of random bits", "rng", "use SystemBits()")
     mechanism.check(data)
     guarantee = mechanism.guarantee(rng)
     if guarantee.event != mechanism.event:
         raise PgsrError("the mechanism's guarantee states another cost than its event")
     ledger.charge(mechanism.event, label=label, partition=partition)
-    _report(progress, "measure", 0.0)
+    report = progress or (lambda _stage, _done: None)
+    report("measure", 0.0)
     measured = mechanism.measure(data, rng)
-    _report(progress, "measure", 1.0)
+    report("measure", 1.0)
     seeded = not rng.secure
     partial = _stamp(mechanism, measured, Estimate(tables={}), guarantee, seeded, label)
     if on_measured is not None:
@@ -232,24 +230,48 @@ def release(
 
 
 def reprocess(
-    mechanism: Mechanism[Data, Measured],
+    mechanism: Mechanism[Any, Measured],
     measured: Measured,
     earlier: Release,
     *,
     progress: Progress | None = None,
 ) -> Release:
-    """Post-process the measurements of an `earlier` release again; costs nothing, the guarantee stays.
+    """Post-process the measurements of an `earlier` release again; costs nothing.
 
-    `measured` are the earlier measurements in the mechanism's own type. Raises InputError if the mechanism's
-    cost is not the earlier one, EstimateError if post-processing fails.
+    `measured` are the earlier measurements in the mechanism's own type. The guarantee is stated anew, for the
+    earlier random bits and the public items as they are now. Raises InputError if a parameter differs from
+    the earlier one that is not for post-processing alone, EstimateError if post-processing fails.
     """
-    if mechanism.event != earlier.guarantee.event:
-        raise InputError(
-            "the earlier release has another cost", "privacy event", "use the parameters it was made with"
-        )
+    _same_query(mechanism, earlier.provenance)
+    guarantee = mechanism.guarantee(_EarlierBits(earlier.guarantee.randomness, earlier.guarantee.secure))
+    if mechanism.event != earlier.guarantee.event or guarantee.event != mechanism.event:
+        raise InputError("the earlier release has another cost", "privacy event", _AS_BEFORE)
     estimate = _estimate(mechanism, measured, earlier, progress)
     seeded, label = earlier.provenance.seeded, earlier.provenance.label
-    return _stamp(mechanism, measured, estimate, earlier.guarantee, seeded, label)
+    return _stamp(mechanism, measured, estimate, guarantee, seeded, label)
+
+
+@dataclass(frozen=True, slots=True)
+class _EarlierBits:
+    """The random bits of an earlier release, in words alone: none can be drawn."""
+
+    description: str
+    secure: bool
+
+    def words(self, n: int) -> NDArray[np.uint64]:
+        raise PgsrError(f"{n} random bits were asked for after the draw")
+
+
+def _same_query(query: Mechanism[Any, Any], earlier: Provenance) -> None:
+    """Raise InputError, naming it, if the measurements were made with another parameter."""
+    stated = Provenance.now(mechanism=query.name, parameters=query.parameters(), seeded=False, solve=None)
+    now = {"mechanism": stated.mechanism, **stated.parameters}
+    then = {"mechanism": earlier.mechanism, **earlier.parameters}
+    for name in sorted(set(now) | set(then) - {_TOTAL_FROM}):
+        if name not in query.post_parameters and now.get(name) != then.get(name):
+            values = [one_line(str(record.get(name, "not stated")))[:80] for record in (then, now)]
+            where = f"{values[0]} in the earlier release of {earlier.created}, {values[1]} in the mechanism"
+            raise InputError(f"the earlier release has another parameter '{name}'", where, _AS_BEFORE)
 
 
 def _estimate(
@@ -274,33 +296,26 @@ def _stamp(
     seeded: bool,
     label: str,
 ) -> Release:
-    provenance = Provenance.now(
-        mechanism=mechanism.name,
-        parameters=mechanism.parameters(),
-        seeded=seeded,
-        label=label,
-        solve=estimate.solve,
-    )
+    name, stated, solve = mechanism.name, mechanism.parameters(), estimate.solve
+    provenance = Provenance.now(mechanism=name, parameters=stated, seeded=seeded, label=label, solve=solve)
     measurements = mechanism.measurements(measured)
     return Release(estimate=estimate, measurements=measurements, guarantee=guarantee, provenance=provenance)
 
 
-def _report(progress: Progress | None, stage: str, done: float) -> None:
-    if progress is not None:
-        progress(stage, done)
-
-
-def _write_json(path: Path, record: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+@contextmanager
+def _reading(path: Path, damaged: type[Exception]) -> Iterator[None]:
+    """Failures to read `path` as InputErrors that name it."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError("no such file", str(path), "give the folder of a release") from None
+    except (OSError, damaged):
+        raise InputError("unreadable file", str(path), "restore the file as it was written") from None
 
 
 def _read_json(path: Path) -> Any:
-    try:
+    with _reading(path, ValueError):
         return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError("no such file", str(path), "give the folder of a release") from None
-    except (OSError, ValueError):
-        raise InputError("unreadable file", str(path), "restore the file as it was written") from None
 
 
 def _write_table(stem: Path, columns: Columns, *, csv: bool) -> None:
@@ -323,12 +338,8 @@ def _read_table(path: Path) -> Columns:
 
     from pgsr.text import numpy_text
 
-    try:
+    with _reading(path, pa.ArrowException):
         table = pyarrow.parquet.read_table(path)
-    except FileNotFoundError:
-        raise InputError("no such file", str(path), "give the folder of a release") from None
-    except (OSError, pa.ArrowException):
-        raise InputError("unreadable file", str(path), "restore the file as it was written") from None
     if (table.schema.metadata or {}).get(b"format") != _TABLE_FORMAT:
         raise InputError("unknown format", str(path), f"this version reads {_TABLE_FORMAT.decode()}")
     columns = {}

@@ -10,6 +10,7 @@ import typer
 
 from pgsr.cli.options import Json, new_folder, new_place
 from pgsr.cli.output import bars, emit, line, pairs
+from pgsr.errors import InputError
 
 _PRESETS = "us, taxi-like, uniform; adversarial: chain, star, sparse, huge, ties."
 """Named here too, so that help need not load the generators; a test compares."""
@@ -55,6 +56,7 @@ def generate(
 ) -> None:
     """Generate synthetic data: noisy counts to solve, or records to release."""
     from pgsr.bench import presets
+    from pgsr.models.files import LARGE
     from pgsr.privacy import as_fraction
 
     budget = as_fraction(epsilon, "--epsilon")
@@ -72,6 +74,11 @@ def generate(
             seed=seed,
             progress=report,
         )
+        cells = made.truth.hierarchy.regions * len(made.truth.sizes)
+        if kind is As.INSTANCE and out.suffix == ".json" and cells > LARGE:
+            raise InputError(
+                f"{cells:,} entries are too many for a JSON file", str(out), "give a folder name"
+            )
         if report is not None:
             report("write", 0.0)
         presets.write(made, out, kind.value)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,6 +47,7 @@ def release(
     from pgsr.config import load_config
 
     settings = load_config(config)
+    _check_solve(settings, config)
     if out is None and not dry_run:
         raise InputError("no folder to write to", "--out", "give --out DIR, or --dry-run")
     if from_noisy is not None and dry_run:
@@ -63,10 +66,23 @@ def release(
                 record = plan(settings, queries, _ledger(settings, config))
             else:
                 record = _release(settings, queries, config, out, report)
-    if as_json:
-        emit(record)
-    else:
-        show_release(record)
+    ledger = record["ledger"]
+    with nullcontext() if dry_run else _complete(out, ledger and ledger["file"]):
+        if as_json:
+            emit(record)
+        else:
+            show_release(record)
+        sys.stdout.flush()
+
+
+def _check_solve(settings: ReleaseConfig, config: Path) -> None:
+    """Refuse the name of no solver; the error names file and key."""
+    from pgsr.solvers import registry
+
+    names = registry.names()
+    if settings.solve.solver not in names:
+        what, way_out = f"unknown solver '{settings.solve.solver}'", f"use one of {', '.join(names)}"
+        raise InputError(what, f"{config}, solve.solver", way_out)
 
 
 def _queries(settings: ReleaseConfig, tree: Hierarchy, config: Path) -> list[Query]:
@@ -76,8 +92,19 @@ def _queries(settings: ReleaseConfig, tree: Hierarchy, config: Path) -> list[Que
     found = [build_query(settings, k, tree, source=str(config)) for k in range(len(settings.parts()))]
     for query in found:
         assert query.data is not None  # it is read unless an earlier release is given
-        query.mechanism.check(query.data)
+        with _named(config, query.name):
+            query.mechanism.check(query.data)
     return found
+
+
+@contextmanager
+def _named(*places: object) -> Iterator[None]:
+    """Add files and names to the place that an InputError names."""
+    try:
+        yield
+    except InputError as error:
+        where = ", ".join(str(place) for place in (*places, error.where) if str(place))
+        raise InputError(error.what, where, error.way_out) from None
 
 
 def _ledger(settings: ReleaseConfig, config: Path) -> Ledger | None:
@@ -104,24 +131,25 @@ def _release(
     from pgsr.noise import SeededBits, SystemBits
 
     ledger = _ledger(settings, config)
-    rest = out.with_name(out.name + MEASURED)
-    if rest.exists():
-        raise InputError(
-            "paid measurements of an earlier run are here",
-            str(rest),
-            f"use them: --from-noisy {rest}; or move them away",
-        )
     events = [query.mechanism.event for query in queries]
     rng = SystemBits() if settings.privacy.seed is None else SeededBits(settings.privacy.seed)
     label = ", ".join(query.name or config.stem for query in queries)
-    if ledger is not None:
-        ledger.charge(events, label=label)
+    rest = _reserved(out)
+    state = ""
     done: list[tuple[Query, Release]] = []
     failed: list[EstimateError] = []
     try:
+        new_folder(out)  # another run may have written it since we looked
+        if ledger is not None:
+            state = f"{ledger.path} may have been charged: see pgsr ledger show {ledger.path}"
+            try:
+                ledger.charge(events, label=label)
+            except InputError:  # which says so itself: nothing is charged
+                state = ""
+                raise
+            state = f"{ledger.path} was charged before, and that cost is spent"
         for query in queries:
             kept = rest / query.name if query.name else rest
-            kept.parent.mkdir(exist_ok=True)
 
             def keep(partial: Release, query: Query = query, kept: Path = kept) -> None:
                 _stamped(partial, query).save(kept)
@@ -145,19 +173,47 @@ def _release(
             raise failed[0]
         _save(done, out, report)
     except BaseException as error:
-        if rest.is_dir() and any(rest.iterdir()):
+        if any(place.name[0] != "." for place in rest.iterdir()):
             error.add_note(
                 f"the noisy measurements are paid for and kept in {rest}: "
                 f"go on with pgsr release {config} --out {out} --from-noisy {rest}"
             )
         else:
-            if rest.is_dir():
-                rest.rmdir()
-            if ledger is not None:
-                error.add_note(f"{ledger.path} was charged before, and that cost is spent")
+            rest.rmdir()
+            if state:
+                error.add_note(state)
         raise
-    shutil.rmtree(rest)
-    return outcome(done, out, ledger_record(ledger))
+    with _complete(out, ledger and ledger.path):
+        shutil.rmtree(rest)
+        return outcome(done, out, ledger_record(ledger))
+
+
+@contextmanager
+def _complete(out: object, charged: object) -> Iterator[None]:
+    """Whatever happens after a release is written, such as a full standard output, does not hide it."""
+    try:
+        yield
+    except BaseException as error:
+        paid = f", and {charged} is charged" if charged else ""
+        error.add_note(f"the release is complete: it is written to {out}{paid}")
+        raise
+
+
+def _reserved(out: Path) -> Path:
+    """Make the folder for the measurements, before anything is charged; no other run can have it too."""
+    rest = out.with_name(out.name + MEASURED)
+    try:
+        rest.mkdir()
+    except FileExistsError:
+        if rest.is_dir() and any(rest.iterdir()):
+            raise InputError(
+                "paid measurements of another run are here",
+                str(rest),
+                f"if it has ended, use them: --from-noisy {rest}; or move them away",
+            ) from None
+        way_out = "wait for it; if none is running, remove the folder"
+        raise InputError("another run is writing here", str(rest), way_out) from None
+    return rest
 
 
 def _again(
@@ -186,10 +242,11 @@ def _again(
             earlier_from=str(parameters.get("total_from", "the earlier release")),
         )
         measured = query.mechanism.measured(earlier.measurements["noisy"])
-        made = reprocess(query.mechanism, measured, earlier, progress=report)
+        with _named(config, f"--from-noisy {folder}"):
+            made = reprocess(query.mechanism, measured, earlier, progress=report)
         done.append((query, _stamped(made, query)))
     _save(done, out, report)
-    return outcome(done, out, None)
+    return {**outcome(done, out, None), "from_noisy": str(noisy)}
 
 
 def _save(done: Sequence[tuple[Query, Release]], out: Path, report: Progress | None) -> None:

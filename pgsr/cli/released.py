@@ -30,6 +30,7 @@ def plan(settings: ReleaseConfig, queries: Sequence[Query], ledger: Ledger | Non
     rng = SystemBits() if settings.privacy.seed is None else SeededBits(settings.privacy.seed)
     return {
         "dry_run": True,
+        "from_noisy": None,
         "out": None,
         "ledger": ledger_record(ledger),
         "suffices": suffices,
@@ -46,6 +47,7 @@ def outcome(
     """What a release shows; nothing in it is confidential."""
     return {
         "dry_run": False,
+        "from_noisy": None,
         "out": str(out),
         "ledger": ledger,
         "suffices": None,
@@ -89,6 +91,8 @@ def show_release(record: dict[str, Any]) -> None:
             f"{name} {query['cost'][name]}" for name in ("epsilon", "rho", "delta") if name in query["cost"]
         )
         verb = "costs" if record["dry_run"] else "cost"
+        if record["from_noisy"] is not None:
+            verb = "costs nothing; the measurements cost"
         heading(f"{query['name'] or 'release'}: {verb} {cost} for one {query['cost']['unit']}")
         paragraph(f"{query['total']:,} units, from {query['total_from']}.")
         table(

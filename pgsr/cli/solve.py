@@ -10,6 +10,7 @@ import typer
 from pgsr.cli.faults import NoPoint
 from pgsr.cli.options import Json, new_place
 from pgsr.cli.output import bars, emit, heading, line, pairs
+from pgsr.errors import InputError
 
 if TYPE_CHECKING:
     from pgsr.solvers.base import Solution
@@ -38,6 +39,10 @@ def solve(
     """Find the nearest table that adds up, from noisy counts, and prove it."""
     from pgsr.solvers.base import SolveOptions
 
+    if time_limit == float("inf"):
+        raise InputError("not a finite number", "--time-limit", "leave it out for no limit")
+    if seed < 0:
+        raise InputError("the seed is negative", "--seed", "give 0, 1, 2, ...")
     options = SolveOptions(time_limit_s=time_limit, threads=threads, seed=seed)
     if out is not None:
         new_place(out, "solution file", endings=(".json", ".parquet"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,3 +34,31 @@ def structural_zeros(
             )
         upper[row, column[0]] = 0
     return upper
+
+
+def exact_rows(
+    hierarchy: Hierarchy,
+    counts: NDArray[np.int64],
+    total: int,
+    lower: NDArray[np.int64] | None,
+    upper: NDArray[np.int64] | None,
+    levels: Collection[str],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Public bounds (R, N), with lower = upper = `counts` on the `levels` (only those rows are read)."""
+    low = np.zeros(counts.shape, dtype=np.int64) if lower is None else lower.copy()
+    high = np.full(counts.shape, total, dtype=np.int64) if upper is None else upper.copy()
+    for level, name in enumerate(hierarchy.level_names):
+        if name in levels:
+            rows = hierarchy.level_slice(level)
+            low[rows] = np.maximum(low[rows], counts[rows])
+            high[rows] = np.minimum(high[rows], counts[rows])
+    return low, high
+
+
+def read_only(array: Any) -> Any:
+    """A copy that cannot be written to, of int64 if it holds integers."""
+    copy = np.array(array)
+    if copy.dtype.kind in "iu":
+        copy = copy.astype(np.int64)
+    copy.flags.writeable = False
+    return copy

@@ -14,6 +14,8 @@ from pgsr.hierarchy import Hierarchy
 from pgsr.privacy import Kind, show
 
 _LISTED = 24
+_CELLS = 20
+"""Bounded cells that are listed one by one."""
 
 
 def size_list_text(sizes: NDArray[np.int64]) -> str:
@@ -53,11 +55,26 @@ def public_items(
     ]
     if hierarchy.padded:
         items.append(f"{len(hierarchy.padded)} regions added to bring all leaves to one level")
-    for name, bound in (("lower", lower), ("upper", upper)):
+    for name, bound, free in (("lower", lower, 0), ("upper", upper, total)):
         if bound is not None:
-            mark = hashlib.sha256(np.ascontiguousarray(bound, dtype="<i8").tobytes()).hexdigest()
-            items.append(f"the {name} bounds of the counts (sha256 {mark})")
+            items.append(_bound_item(hierarchy, sizes, name, bound, free))
     return tuple(items)
+
+
+def _bound_item(
+    hierarchy: Hierarchy, sizes: NDArray[np.int64], name: str, bound: NDArray[np.int64], free: int
+) -> str:
+    """Bounds in words: each bounded cell, or for more than `_CELLS` their number and where they are."""
+    cells = np.argwhere(bound > free if name == "lower" else bound < free)
+    if len(cells) > _CELLS:
+        mark = hashlib.sha256(np.ascontiguousarray(bound, dtype="<i8").tobytes()).hexdigest()
+        return f"the {name} bounds of the counts: {len(cells)} cells, in the table {name} (sha256 {mark})"
+    relation = "at least" if name == "lower" else "at most"
+    listed = [
+        f"region '{hierarchy.ids[row]}' size {sizes[column]} {relation} {bound[row, column]}"
+        for row, column in cells.tolist()
+    ]
+    return f"the {name} bounds of the counts: {', '.join(listed) or 'none that binds'}"
 
 
 def invariant_items(hierarchy: Hierarchy, invariant_levels: tuple[str, ...]) -> tuple[str, ...]:

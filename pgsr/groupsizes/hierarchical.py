@@ -6,7 +6,7 @@ each level, so each level has L1 sensitivity 2 and squared L2 sensitivity 2; lev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from pgsr.counting import size_list
 from pgsr.counts import GroupSizes
 from pgsr.errors import InputError
+from pgsr.groupsizes.bounds import exact_rows, read_only
 from pgsr.groupsizes.budget import LevelBudget, Noise, Weighting, check_levels, level_weights
+from pgsr.groupsizes.checks import check_types, refuse_contradictions
 from pgsr.groupsizes.expected import LevelError, expected_errors
 from pgsr.groupsizes.guarantee import hierarchical_text, invariant_items, law_record, public_items
 from pgsr.groupsizes.postprocess import make_problem, post_process, resolve_solver, table_columns
@@ -80,8 +82,19 @@ class HierarchicalMechanism:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        check_types(
+            hierarchy=self.hierarchy,
+            budget=self.budget,
+            solver=self.solver,
+            options=self.options,
+            flag=self.without_size_zero,
+        )
         put(self, "sizes", size_list(self.sizes))
-        put(self, "invariant_levels", tuple(self.invariant_levels))
+        for name in ("invariant_levels", "weights"):
+            value = getattr(self, name)
+            if not isinstance(value, Iterable) or (isinstance(value, str) and name != "weights"):
+                raise InputError("not a list", name, "give a tuple")
+            put(self, name, value if isinstance(value, str) else tuple(value))
         for name, smallest in (("total", 0), ("z_max", 1)):
             value = getattr(self, name)
             if (
@@ -99,8 +112,6 @@ class HierarchicalMechanism:
             )
         if self.sizes[0] == 0 and self.without_size_zero:
             raise InputError("size 0 is listed", "without_size_zero", "leave it out")
-        if not isinstance(self.weights, str):
-            put(self, "weights", tuple(self.weights))
         if self.loss not in ("l2", "l1"):
             raise InputError("unknown loss", "loss", "use l2 or l1")
         check_levels(self.budget, self.noise, self.hierarchy.level_names, self.invariant_levels)
@@ -109,7 +120,7 @@ class HierarchicalMechanism:
         for name in ("lower", "upper"):
             bound = getattr(self, name)
             if bound is not None:
-                put(self, name, _read_only(bound))
+                put(self, name, read_only(bound))
         if self.lower is not None or self.upper is not None:
             self._problem(None, self.lower, self.upper)
         put(self, "public", self._public())
@@ -153,6 +164,11 @@ class HierarchicalMechanism:
             0.0 if law is None and name not in self.invariant_levels else weight
             for law, name, weight in zip(self.laws, names, weights, strict=True)
         )
+
+    @property
+    def post_parameters(self) -> frozenset[str]:
+        """What may be changed when measurements are post-processed again."""
+        return frozenset({"solver", "weights", "loss", "public"})
 
     def parameters(self) -> dict[str, Any]:
         """All public parameters as plain data; arrays by digest or by value."""
@@ -217,24 +233,20 @@ class HierarchicalMechanism:
     def check(self, data: GroupSizes) -> None:
         """Refuse data on another tree, size list or total, and a solver that cannot take the problem.
 
-        Messages name regions, never values. Public bounds are not compared with the data.
+        Data that contradict a public bound are refused as well. Messages name regions, never values.
         """
+        if not isinstance(data, GroupSizes):
+            raise InputError("not counts of group sizes", "data", "make them with GroupSizes")
         if data.hierarchy is not self.hierarchy and data.hierarchy.digest() != self.hierarchy.digest():
-            raise InputError(
-                "the data is on another region tree", "hierarchy", "use the tree of the mechanism"
-            )
+            raise InputError("the data is on another region tree", "hierarchy", "use that of the mechanism")
         if not np.array_equal(data.sizes, self.sizes):
-            raise InputError(
-                "the data has another size list", "sizes", "count it with the sizes of the mechanism"
-            )
+            raise InputError("the data has another size list", "sizes", "use that of the mechanism")
         if data.total != self.total:
-            raise InputError(
-                "the data has another number of units than stated", "total", "state the public number"
-            )
+            way_out = "state the public number"
+            raise InputError("the data has another number of units than stated", "total", way_out)
         if data.check(self.total):
-            raise InputError(
-                "the counts do not add up along the tree", "counts", "build them with GroupSizes"
-            )
+            raise InputError("the counts do not add up along the tree", "counts", "build with GroupSizes")
+        refuse_contradictions(data, self.lower, self.upper, self.invariant_levels)
         lower, upper = self._bounds(data.counts)
         resolve_solver(self.solver, self._problem(None, lower, upper))
 
@@ -286,6 +298,9 @@ class HierarchicalMechanism:
         counts, record = post_process(problem, solver, self._options(progress))
         value = GroupSizes(hierarchy=self.hierarchy, sizes=self.sizes, counts=counts)
         tables = {"counts": table_columns(self.hierarchy, self.sizes, counts)}
+        for name, bound in (("lower", self.lower), ("upper", self.upper)):
+            if bound is not None:
+                tables[name] = table_columns(self.hierarchy, self.sizes, bound)
         return Estimate(tables=tables, value=value, solve=record)
 
     def expected_error(self) -> tuple[LevelError, ...]:
@@ -312,15 +327,7 @@ class HierarchicalMechanism:
         """Public bounds, and lower = upper = `counts` on invariant levels (only those rows are read)."""
         if not self.invariant_levels:
             return self.lower, self.upper
-        shape = (self.hierarchy.regions, len(self.sizes))
-        lower = np.zeros(shape, dtype=np.int64) if self.lower is None else self.lower.copy()
-        upper = np.full(shape, self.total, dtype=np.int64) if self.upper is None else self.upper.copy()
-        for level, name in enumerate(self.hierarchy.level_names):
-            if name in self.invariant_levels:
-                rows = self.hierarchy.level_slice(level)
-                lower[rows] = np.maximum(lower[rows], counts[rows])
-                upper[rows] = np.minimum(upper[rows], counts[rows])
-        return lower, upper
+        return exact_rows(self.hierarchy, counts, self.total, self.lower, self.upper, self.invariant_levels)
 
     def _problem(self, noisy: Int64 | None, lower: Int64 | None, upper: Int64 | None) -> Problem:
         """The problem for `noisy` counts, or for zeros to see whether bounds and features fit."""
@@ -328,14 +335,6 @@ class HierarchicalMechanism:
         target = np.zeros(shape, dtype=np.int64) if noisy is None else noisy
         weights = np.repeat(np.array(self.level_weights), np.diff(self.hierarchy.level_start))
         return make_problem(self.hierarchy, target, self.total, weights, lower, upper, self.loss)
-
-
-def _read_only(array: Any) -> Any:
-    copy = np.array(array)
-    if copy.dtype.kind in "iu":
-        copy = copy.astype(np.int64)
-    copy.flags.writeable = False
-    return copy
 
 
 def sizes_from(columns: Mapping[str, Any]) -> Int64:

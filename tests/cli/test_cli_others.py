@@ -186,3 +186,25 @@ def signatures() -> dict[str, int]:
         for key, value in vars(module).items()
         if isinstance(value, Dispatcher)
     }
+
+
+def test_the_version_as_json(run) -> None:
+    assert run("--version", "--json").record["name"] == "pgsr"
+    assert run("--version").out.startswith("pgsr ")
+    run("--json").refused("--json")
+    run("--json", "solvers").refused("after the command")
+
+
+def test_endless_limits_and_negative_seeds_are_refused(run, write, instance) -> None:
+    path = write(instance())
+    run("solve", path, "--time-limit", "inf").refused("not a finite number", "--time-limit")
+    run("solve", path, "--seed", "-1").refused("negative", "--seed")
+
+
+def test_a_large_instance_is_not_written_as_json(run, monkeypatch) -> None:
+    words = ("generate", "uniform", "--scale", "0.02", "--sizes", "3", "--out")
+    assert run(*words, "small.json").code == 0
+    monkeypatch.setattr("pgsr.models.files.LARGE", 5)
+    run(*words, "large.json").refused("too many for a JSON file", "large.json", "give a folder name")
+    assert not Path("large.json").exists()
+    assert run(*words, "large").code == 0

@@ -85,8 +85,9 @@ def test_a_full_disk_is_said_in_one_line(env, write, instance) -> None:
             timeout=120,
             check=False,
         )
-    assert done.returncode == 2
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "No space left" in done.stderr
+    assert "standard output" in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -151,3 +152,76 @@ def test_progress_is_shown_on_a_terminal_and_standard_output_stays_clean(env, la
     assert json.loads(out)["certificate"] is True
     assert b"read" in shown
     assert b"%" in shown
+
+
+def shell(env, folder, text):
+    """A command in a shell, for streams that are closed or full; `pgsr` is our program."""
+    line = text.replace("pgsr", " ".join(PGSR))
+    return subprocess.run(
+        ["sh", "-c", line],
+        env=env,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("where", [">&-", ">/dev/full"])
+@pytest.mark.parametrize("words", ["", "--json"])
+def test_a_failing_standard_output_does_not_hide_a_release(env, project, where, words) -> None:
+    if "full" in where and not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    done = shell(env, project, f"pgsr release release.toml --out out {words} {where}")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done
+    assert "standard output" in done.stderr
+    assert "the release is complete: it is written to out, and ledger.jsonl is charged" in done.stderr
+    assert (project / "out" / "counts.csv").is_file()
+    assert not (project / "out.measured").exists()
+    assert len((project / "ledger.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "words", ["--help", "--version", "solvers", "solve instance.json", "ledger show ledger.jsonl", "ledger"]
+)
+def test_closed_streams_are_no_fault(env, project, write, instance, words) -> None:
+    write(instance())
+    for where in (">&-", ">/dev/full"):
+        done = shell(env, project, f"pgsr {words} {where}")
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done
+        assert "standard output" in done.stderr
+    done = shell(env, project, f"pgsr {words} 2>&-")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+@pytest.mark.parametrize(("module", "command"), [("typer", "pgsr"), ("numpy", "pgsr solvers")])
+def test_a_signal_while_something_is_loaded_is_one_line(env, tmp_path, module, command) -> None:
+    """From the moment that `main` runs; the slow import stands for any of those that it makes."""
+    for number, code, word in ((signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")):
+        (tmp_path / "slow.py").write_text(
+            "import sys, time\n"
+            "class Slow:\n"
+            "    def find_spec(self, name, path=None, target=None):\n"
+            f"        if name == '{module}':\n"
+            "            print('loading', flush=True)\n"
+            "            time.sleep(60)\n"
+            "sys.meta_path.insert(0, Slow())\n"
+            "from pgsr.cli.main import main\n"
+            "sys.exit(main(['solvers']))\n",
+            encoding="utf-8",
+        )
+        process = subprocess.Popen(
+            [sys.executable, str(tmp_path / "slow.py")],
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=default_signals,  # noqa: PLW1509 (no threads run here)
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "loading\n"
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, err) == (code, f"{word}: {command}: nothing was left half-written\n")

@@ -11,6 +11,7 @@ import pytest
 
 from pgsr.counts import GroupSizes
 from pgsr.hierarchy import Hierarchy
+from pgsr.ledger import Ledger
 from pgsr.mechanism import Release
 
 FILES = ["counts.csv", "counts.parquet", "guarantee.json", "noisy.parquet", "provenance.json"]
@@ -94,6 +95,8 @@ def test_from_noisy_costs_nothing_and_reads_no_data(run, project) -> None:
     assert second.provenance.solve.objective == first.provenance.solve.objective
     assert second.provenance.parameters["total_from"] == first.provenance.parameters["total_from"]
     assert second.guarantee == first.guarantee
+    shown = run("release", "release.toml", "--out", "third", "--from-noisy", "out").out
+    assert "release: costs nothing; the measurements cost epsilon 1 for one person" in shown
 
 
 def test_after_a_failed_solve_the_measurements_are_kept_and_used(run, project) -> None:
@@ -313,7 +316,11 @@ def test_padding_is_asked_for(run, project) -> None:
         ('"counts.csv"', '"counts.csv"\ntotal = 3', ("total 3 disagrees", "total")),
         ('"counts.csv"', '"counts.csv"\ntotal = -3', ("data.total",)),
         ('"counts.csv"', '"counts.csv"\nz_max = 0', ("data.z_max",)),
-        ("[privacy]", '[solve]\nsolver = "nobody"\n[privacy]', ("unknown solver 'nobody'",)),
+        (
+            "[privacy]",
+            '[solve]\nsolver = "nobody"\n[privacy]',
+            ("unknown solver 'nobody'", "release.toml, solve.solver"),
+        ),
         ("[privacy]", "[solve]\ntime_limit_s = 0\n[privacy]", ("solve.time_limit_s",)),
         ("[privacy]", '[solve]\nweights = "most"\n[privacy]', ("solve.weights",)),
         ("[privacy]", "[privacy", ("not TOML", "line 11")),
@@ -386,7 +393,9 @@ def test_places_that_cannot_be_written(run, project) -> None:
 def test_measurements_of_another_release_are_refused(run, project) -> None:
     assert run("release", "release.toml", "--out", "out").code == 0
     change(project, '"1"', '"1/2"')
-    run("release", "release.toml", "--out", "b", "--from-noisy", "out").refused("another cost")
+    run("release", "release.toml", "--out", "b", "--from-noisy", "out").refused(
+        "another parameter 'budget'", "release.toml", "--from-noisy out", "['1/2', '1/2']", "['1/4', '1/4']"
+    )
     change(project, "max = 2", "max = 3")
     run("release", "release.toml", "--out", "b", "--from-noisy", "out").refused("columns", "noisy")
     assert not Path("b").exists()
@@ -399,3 +408,116 @@ def test_the_configuration_may_lie_elsewhere(run, project, tmp_path, monkeypatch
     assert (
         json.loads((tmp_path / "elsewhere/out/guarantee.json").read_text(encoding="utf-8"))["secure"] is True
     )
+
+
+def test_measurements_of_another_tree_are_refused(run, project) -> None:
+    assert run("release", "release.toml", "--out", "out").code == 0
+    change(project, 'file = "regions.csv"', 'file = "regions.csv"\nlevel_names = ["nation", "state"]')
+    run("release", "release.toml", "--out", "b", "--from-noisy", "out").refused("another parameter 'levels'")
+    assert not Path("b").exists()
+
+
+def test_a_seeded_release_post_processed_again_is_marked(run, project) -> None:
+    change(project, 'ledger = "ledger.jsonl"', 'ledger = "none"\nseed = 7')
+    assert run("release", "release.toml", "--out", "one").code == 0
+    done = run("release", "release.toml", "--out", "two", "--from-noisy", "one")
+    assert (done.code, "NOT PRIVATE" in done.out) == (0, True)
+    made = Release.load("two")
+    assert (made.provenance.seeded, made.guarantee.secure) == (True, False)
+
+
+def test_two_runs_to_one_place_are_told_apart_before_the_charge(run, project, monkeypatch) -> None:
+    """The second starts while the first draws: it is refused, pays nothing, and leaves the first alone."""
+    measure = "pgsr.groupsizes.hierarchical.HierarchicalMechanism.measure"
+    seen = []
+
+    def meanwhile(self, data, rng):
+        monkeypatch.undo()
+        monkeypatch.chdir(project)
+        seen.append(run("release", "release.toml", "--out", "out"))
+        return type(self).measure(self, data, rng)
+
+    monkeypatch.setattr(measure, meanwhile)
+    assert run("release", "release.toml", "--out", "out").code == 0
+    seen[0].refused("another run is writing here", "out.measured")
+    assert entries() == 1
+    assert Path("out/counts.csv").is_file()
+    assert not Path("out.measured").exists()
+
+
+def test_a_folder_written_in_the_meantime_is_found_before_the_charge(run, project, monkeypatch) -> None:
+    """Another run may end between our first look and our turn."""
+    build = "pgsr.hierarchy.Hierarchy.digest"
+    original = Hierarchy.digest
+
+    def slow(self):
+        Path("out").mkdir(exist_ok=True)
+        (Path("out") / "counts.csv").touch()
+        return original(self)
+
+    monkeypatch.setattr(build, slow)
+    run("release", "release.toml", "--out", "out").refused("exists already: out:")
+    assert entries() == 0
+    assert not Path("out.measured").exists()
+
+
+def test_measurements_of_others_are_not_called_ours(run, project) -> None:
+    Path("out.measured").mkdir()
+    done = run("release", "release.toml", "--out", "out")
+    done.refused("another run is writing here", "remove the folder")
+    (Path("out.measured") / "noisy.parquet").touch()
+    done = run("release", "release.toml", "--out", "out")
+    done.refused("paid measurements of another run", "--from-noisy out.measured")
+    assert "kept in" not in done.err
+    assert (entries(), sorted(path.name for path in Path("out.measured").iterdir())) == (0, ["noisy.parquet"])
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc here")
+def test_a_folder_that_cannot_be_made_is_found_before_the_charge(run, project) -> None:
+    done = run("release", "release.toml", "--out", "/proc/out")
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert "/proc/" in done.err
+    assert entries() == 0
+
+
+def test_interrupted_during_the_charge_the_cost_may_be_spent(run, project, monkeypatch) -> None:
+    original = Ledger.charge
+
+    def interrupted(self, *events, **options) -> None:
+        original(self, *events, **options)
+        raise KeyboardInterrupt
+
+    before = names()
+    monkeypatch.setattr(Ledger, "charge", interrupted)
+    done = run("release", "release.toml", "--out", "out")
+    assert (done.code, len(done.err.splitlines())) == (130, 1)
+    assert "may have been charged: see pgsr ledger show ledger.jsonl" in done.err
+    assert names() == before
+
+
+def test_a_refused_charge_says_nothing_of_a_cost(run, project) -> None:
+    change(project, '"1"', '"3"')
+    done = run("release", "release.toml", "--out", "out")
+    done.refused("budget does not suffice")
+    assert "charged" not in done.err
+    assert not Path("out.measured").exists()
+
+
+def test_an_interrupt_after_the_release_does_not_hide_it(run, project, monkeypatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pgsr.cli.release.show_release", interrupted)
+    done = run("release", "release.toml", "--out", "out")
+    assert done.code == 130
+    assert "the release is complete: it is written to out, and ledger.jsonl is charged" in done.err
+
+
+def test_structural_zeros_are_published_and_checked(run, project) -> None:
+    change(project, 'epsilon = "1"', 'epsilon = "1"\nstructural_zeros = [["01", 2]]')
+    run("release", "release.toml", "--out", "out").refused("structural zero", "region '01', size 2")
+    assert (entries(), Path("out.measured").exists()) == (0, False)
+    change(project, '[["01", 2]]', '[["02", 2]]')
+    assert run("release", "release.toml", "--out", "out").code == 0
+    assert {"upper.csv", "upper.parquet"} <= {path.name for path in Path("out").iterdir()}
+    assert "region '02' size 2 at most 0" in Release.load("out").guarantee.text

@@ -1,5 +1,6 @@
 """Budgets, weights, bounds, invariants, words and errors of the Model 1 mechanism."""
 
+import dataclasses
 import itertools
 import json
 from fractions import Fraction
@@ -21,6 +22,7 @@ from pgsr.mechanism import release
 from pgsr.noise import DiscreteGaussian, DiscreteLaplace, SeededBits, SystemBits
 from pgsr.privacy import Kind
 from pgsr.solvers.base import SolveOptions
+from pgsr.solvers.native.dp import DpSolver
 
 TREE = Hierarchy.from_columns(
     ["us", "a", "b", "a1", "a2", "b1"],
@@ -112,6 +114,20 @@ def test_weights():
         ({"upper": np.zeros((6, 3), dtype=int)}, "exclude the public total"),
         ({"upper": np.full((6, 2), 50)}, "width"),
         ({"lower": np.full((6, 3), 33)}, "clash"),
+        ({"hierarchy": None}, "not a region tree"),
+        ({"hierarchy": {"us": ""}}, "not a region tree"),
+        ({"budget": 1}, "not a budget"),
+        ({"budget": (1, 1, 1)}, "not a budget"),
+        ({"options": {"threads": 1}}, "not options"),
+        ({"options": 3}, "not options"),
+        ({"solver": "no-such-solver"}, "unknown solver 'no-such-solver'"),
+        ({"solver": None}, "not a solver"),
+        ({"solver": object()}, "not a solver"),
+        ({"solver": DpSolver}, "not a solver"),
+        ({"without_size_zero": "no"}, "without_size_zero"),
+        ({"weights": 3}, "not a list: weights"),
+        ({"invariant_levels": "state"}, "not a list: invariant_levels"),
+        ({"invariant_levels": None}, "not a list: invariant_levels"),
         ({"lower": np.full((6, 3), 0.5)}, "region '"),
     ],
 )
@@ -256,8 +272,11 @@ def test_invariant_levels_are_exact_and_cost_nothing():
         budget=LevelBudget.explicit(["1/3", 0, "1/3"]),
         upper=structural_zeros(TREE, SIZES, 32, [("a1", 2), ("a2", 2)]),
     )
-    with pytest.raises(InputError, match="clash"):
+    with pytest.raises(InputError, match="structural zero"):
         release(clash, DATA, ledger=full, rng=SeededBits(11))
+    both = dataclasses.replace(clash, upper=structural_zeros(TREE, SIZES, 32, [("a", 2)]))
+    with pytest.raises(InputError, match=r"structural zero .*region 'a', size 2, level 'state'"):
+        release(both, DATA, ledger=full, rng=SeededBits(11))
     assert full.entries == ()
 
 
@@ -347,3 +366,48 @@ def test_every_order_of_sizes_and_regions_is_checked():
         if order != (0, 1, 2):
             with pytest.raises(InputError):
                 mechanism(sizes=SIZES[list(order)])
+
+
+def test_data_that_contradict_a_public_bound_are_refused_before_the_charge():
+    lower = np.zeros((6, 3), dtype=int)
+    lower[TREE.index(["b1"])[0], 1] = 5
+    for changes, words in (
+        ({"upper": structural_zeros(TREE, SIZES, 32, [("a2", 2)])}, "structural zero: region 'a2', size 2:"),
+        ({"upper": np.minimum(np.full((6, 3), 32), 16)}, None),
+        (
+            {"upper": np.array([[32] * 3] * 4 + [[32, 32, 8]] + [[32] * 3])},
+            "upper bound: region 'a2', size 2:",
+        ),
+        ({"lower": lower}, "lower bound: region 'b1', size 1:"),
+    ):
+        ledger = Ledger.pure(5)
+        if words is None:
+            release(mechanism(**changes), DATA, ledger=ledger, rng=SeededBits(1))
+            continue
+        with pytest.raises(InputError, match="contradict a") as refusal:
+            release(mechanism(**changes), DATA, ledger=ledger, rng=SeededBits(1))
+        assert words in str(refusal.value)
+        assert "9" not in str(refusal.value)
+        assert "4" not in str(refusal.value)
+        assert ledger.entries == ()
+
+
+def test_the_guarantee_lists_bounds_cell_by_cell_or_names_the_table():
+    lower = np.zeros((6, 3), dtype=int)
+    lower[3, 1] = 2
+    public = (
+        mechanism(upper=structural_zeros(TREE, SIZES, 32, [("a1", 2), ("b1", 0)]), lower=lower)
+        .guarantee(SystemBits())
+        .public
+    )
+    assert "the lower bounds of the counts: region 'a1' size 1 at least 2" in public
+    assert (
+        "the upper bounds of the counts: region 'a1' size 2 at most 0, region 'b1' size 0 at most 0" in public
+    )
+    sizes = np.arange(7)
+    for many, words in ((20, "size 6 at most 30"), (21, "21 cells, in the table upper (sha256 ")):
+        upper = np.full((6, 7), 32)
+        upper.ravel()[-many:] = 30
+        items = mechanism(sizes=sizes, upper=upper).public
+        assert words in next(item for item in items if "upper bounds" in item)
+    assert any("none that binds" in item for item in mechanism(upper=np.full((6, 3), 32)).public)

@@ -135,7 +135,7 @@ INCONSISTENT = GroupSizes(hierarchy=TREE, sizes=SIZES, counts=np.full((4, 4), 5)
         ({"sizes": [0, 1, 2, 6]}, data(), "another size list"),
         ({}, ONE_REGION, "another region tree"),
         ({}, INCONSISTENT, "do not add up"),
-        ({"solver": "no-such-solver"}, data(), "unknown solver"),
+        ({}, [[1, 2, 3, 4]], "not counts of group sizes"),
         ({"solver": POOR_SOLVER}, data(), "does not take"),
     ],
 )
@@ -288,7 +288,7 @@ def test_failed_post_processing_keeps_what_was_paid_for(tmp_path, answer, messag
     same_tables(result.measurements, partial.measurements)
     dearer = mechanism(budget=LevelBudget.equal(2, 2))
     measured = dearer.measured(again.measurements["noisy"])
-    with pytest.raises(InputError, match="another cost"):
+    with pytest.raises(InputError, match="another parameter 'budget'"):
         reprocess(dearer, measured, again)
 
 
@@ -410,3 +410,117 @@ def test_a_solver_too_small_for_the_problem_is_refused_before_the_charge():
     with pytest.raises(InputError, match="use proximity"):
         release(mechanism, data, ledger=ledger, rng=SeededBits(1))
     assert ledger.entries == ()
+
+
+def measured_once(rng=None, **changes):
+    query = mechanism(**changes)
+    earlier = release(query, data(), ledger=Ledger.pure(1), rng=rng or SystemBits())
+    return query.measured(earlier.measurements["noisy"]), earlier
+
+
+def never(problem):
+    pytest.fail("the solver was asked")
+
+
+OTHER_TREE = Hierarchy.from_columns(["0", "01", "02", "003"], ["", "0", "0", "0"])
+OTHER_NAMES = Hierarchy.from_columns(
+    ["0", "01", "02", "002"], ["", "0", "0", "0"], level_names=("nation", "state")
+)
+OTHER_KIND = LevelBudget.equal(1, 2, kind=PrivacyEvent.zcdp(1).kind)
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"hierarchy": OTHER_TREE}, "hierarchy"),
+        ({"hierarchy": OTHER_NAMES}, "levels"),
+        ({"total": 21}, "total"),
+        ({"sizes": [0, 1, 2, 6]}, "sizes"),
+        ({"sizes": [1, 2, 3, 4], "without_size_zero": True}, "sizes"),
+        ({"z_max": 2}, "z_max"),
+        ({"budget": LevelBudget.explicit(["1/4", "3/4"])}, "budget"),
+        ({"budget": OTHER_KIND, "noise": "gaussian"}, "kind"),
+        ({"budget": LevelBudget.explicit([0, 1]), "invariant_levels": ["level 1"]}, "budget"),
+    ],
+)
+def test_measurements_of_another_query_are_refused(changes, name):
+    measured, earlier = measured_once()
+    other = mechanism(**{"solver": FakeSolver(never), **changes})
+    with pytest.raises(InputError, match=f"another parameter '{name}'") as refusal:
+        reprocess(other, measured, earlier)
+    for source in (f"in the earlier release of {earlier.provenance.created}", "in the mechanism"):
+        assert source in str(refusal.value)
+
+
+def test_every_parameter_is_either_compared_or_for_post_processing():
+    measured, earlier = measured_once()
+    query = mechanism()
+    for name in query.parameters():
+        parameters = {**earlier.provenance.parameters, name: "another"}
+        damaged = dataclasses.replace(
+            earlier, provenance=dataclasses.replace(earlier.provenance, parameters=parameters)
+        )
+        if name in {"solver", "weights", "loss", "public"}:
+            reprocess(query, measured, damaged)
+        else:
+            with pytest.raises(InputError, match=f"'{name}'"):
+                reprocess(query, measured, damaged)
+    for name in ("total_from", "more"):
+        parameters = {**earlier.provenance.parameters, name: "text"}
+        more = dataclasses.replace(
+            earlier, provenance=dataclasses.replace(earlier.provenance, parameters=parameters)
+        )
+        if name == "total_from":  # the command line adds it
+            reprocess(query, measured, more)
+        else:
+            with pytest.raises(InputError, match="'more'"):
+                reprocess(query, measured, more)
+
+
+def test_the_guarantee_of_a_reprocessed_release_states_what_holds_now():
+    measured, earlier = measured_once(weights="equal")
+    upper = np.full((4, 4), 20)
+    upper[3, 3] = 19
+    query = mechanism(weights=[2, 1], upper=upper)
+    again = reprocess(query, measured, earlier)
+    assert again.guarantee.public == query.public != earlier.guarantee.public
+    assert "region '002' size 5 at most 19" in again.guarantee.text
+    assert again.provenance.parameters["public"] == list(query.public)
+    assert again.guarantee.randomness == earlier.guarantee.randomness
+    assert again.estimate.tables["upper"]["5"].tolist() == [20, 20, 20, 19]
+
+
+def test_a_reprocessed_seeded_release_is_still_not_private(tmp_path):
+    measured, earlier = measured_once(SeededBits(5))
+    earlier.save(tmp_path / "earlier")
+    for before in (earlier, Release.load(tmp_path / "earlier")):
+        again = reprocess(mechanism(), measured, before)
+        assert again.provenance.seeded is True
+        assert again.guarantee.secure is False
+        assert again.guarantee.text == earlier.guarantee.text
+        assert again.guarantee.text.endswith("Fixed seed: NOT PRIVATE.")
+    measured, private = measured_once()
+    assert reprocess(mechanism(), measured, private).provenance.seeded is False
+
+
+def test_what_is_no_ledger_or_generator_is_refused_before_the_charge():
+    ledger = Ledger.pure(5)
+    for rng in (None, 7, np.random.default_rng(1), SystemBits):
+        with pytest.raises(InputError, match="random bits"):
+            release(mechanism(), data(), ledger=ledger, rng=rng)
+    assert ledger.entries == ()
+    for wrong in (None, "ledger.jsonl", Ledger):
+        with pytest.raises(InputError, match="not a ledger"):
+            release(mechanism(), data(), ledger=wrong, rng=NoBits())
+
+
+def test_public_bounds_are_tables_of_the_release(tmp_path):
+    lower, upper = np.zeros((4, 4), dtype=int), np.full((4, 4), 20)
+    upper[3, 3] = 19
+    result = release(mechanism(lower=lower, upper=upper), data(), ledger=Ledger.pure(1), rng=SeededBits(1))
+    result.save(tmp_path / "out")
+    assert (tmp_path / "out" / "lower.csv").is_file()
+    lines = (tmp_path / "out" / "upper.csv").read_text().splitlines()
+    assert lines[0] == '"region","level","0","1","2","5"'
+    assert lines[-1] == '"002",2,20,20,20,19'
+    same_tables(Release.load(tmp_path / "out").estimate.tables, result.estimate.tables)
