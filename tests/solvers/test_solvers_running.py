@@ -86,7 +86,16 @@ def test_a_solver_that_cannot_be_loaded_is_a_fault(monkeypatch):
         registry.get("broken")
 
 
-@pytest.mark.parametrize("bad", [{"time_limit_s": 0}, {"time_limit_s": float("nan")}, {"threads": -1}])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"time_limit_s": 0},
+        {"time_limit_s": float("nan")},
+        {"threads": -1},
+        {"seed": -1},
+        {"time_limit_s": float("inf")},
+    ],
+)
 def test_options_are_checked(bad):
     with pytest.raises(InputError):
         SolveOptions(**bad)
