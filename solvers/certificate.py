@@ -99,10 +99,12 @@ def _certify_relaxed(problem: Problem, x: NDArray[Any], options: SolveOptions) -
     objective = float(problem.objective(x))
     bound = found.bound
     assert bound is not None
-    proven = objective - bound <= RELAXED_GAP * max(1.0, abs(objective))
+    bound = min(bound, objective)
+    if objective - bound <= RELAXED_GAP * max(1.0, abs(objective)):
+        return Certificate(optimal=True, bound=bound)
     # An exchange within rounding of zero refutes nothing: then the answer is not known.
     refuted = found.change is not None and -float(found.change) > 1e4 * rounding_error(problem, x)
-    return Certificate(optimal=True if proven else False if refuted else None, bound=min(bound, objective))
+    return Certificate(optimal=False if refuted else None, bound=bound)
 
 
 def rounding_error(problem: Problem, x: NDArray[Any]) -> float:
