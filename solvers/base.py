@@ -65,8 +65,10 @@ class SolveOptions:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        if self.time_limit_s is not None and not 0 < self.time_limit_s < float("inf"):
-            raise InputError("the time limit is not a positive number", "time limit", "give seconds above 0")
+        if self.time_limit_s is not None and not self.time_limit_s > 0:
+            raise InputError("the time limit is not positive", "time limit", "give seconds above 0")
+        if self.time_limit_s == float("inf"):
+            raise InputError("the time limit is not finite", "time limit", "leave it out for none")
         if self.seed < 0:
             raise InputError("the seed is negative", "seed", "give 0, 1, 2, ...")
         if self.threads < 0:
