@@ -60,7 +60,3 @@ class Instance:
         out = np.empty_like(table)
         out[self.order] = table
         return out
-
-    def from_file_order(self, table: NDArray[Any]) -> NDArray[Any]:
-        """Rows of `table` (R, N), in the file's order, put in the hierarchy's order."""
-        return table if self.order is None else table[self.order]

@@ -6,7 +6,7 @@ each level, so each level has L1 sensitivity 2 and squared L2 sensitivity 2; lev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -335,8 +335,3 @@ class HierarchicalMechanism:
         target = np.zeros(shape, dtype=np.int64) if noisy is None else noisy
         weights = np.repeat(np.array(self.level_weights), np.diff(self.hierarchy.level_start))
         return make_problem(self.hierarchy, target, self.total, weights, lower, upper, self.loss)
-
-
-def sizes_from(columns: Mapping[str, Any]) -> Int64:
-    """The size list of a published table `counts` or `noisy`: all columns but region and level."""
-    return np.array([int(name) for name in columns if name not in ("region", "level")], dtype=np.int64)
