@@ -44,7 +44,8 @@ check: $(VENV)/.check tree ## lint, format, types, floors
 	cd .typing && ../$(BIN)/lint-imports --no-logo --cache-dir .cache ../.importlinter
 
 bench: $(VENV)/.kernels ## run the foundation benchmarks, results in build/bench/
-	$(BIN)/python -m pgsr.bench.foundation --out build/bench
+	$(BIN)/python -m pgsr.bench.foundation --out build/bench \
+	  --taxi tests/solvers/taxi_eps1_instance.npz
 
 # Warnings are errors: a broken link or an unreadable docstring fails the build.
 docs: $(VENV)/.docs tree ## build the documentation site in site/

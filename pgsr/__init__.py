@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pgsr.errors import PgsrError as PgsrError
     from pgsr.errors import SolverFault as SolverFault
     from pgsr.groupsizes.budget import LevelBudget as LevelBudget
+    from pgsr.groupsizes.cumulative import CumulativeMechanism as CumulativeMechanism
     from pgsr.groupsizes.hierarchical import HierarchicalMechanism as HierarchicalMechanism
     from pgsr.hierarchy import Hierarchy as Hierarchy
     from pgsr.ledger import Ledger as Ledger
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BudgetError": "pgsr.errors",
+    "CumulativeMechanism": "pgsr.groupsizes.cumulative",
     "GroupSizes": "pgsr.counts",
     "HierarchicalMechanism": "pgsr.groupsizes.hierarchical",
     "Hierarchy": "pgsr.hierarchy",

@@ -6,6 +6,8 @@ a back end says about its own point is taken over.
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -52,17 +54,38 @@ class PointStatus(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One point of the trace: what was known after `seconds`; objective and bound of the stated problem."""
+
+    seconds: float
+    objective: int | float | None = None
+    bound: int | float | None = None
+
+
+Observer = Callable[[Observation, "NDArray[Any] | None"], None]
+"""Called with each observation and, if there is one, the table (R, N) that attains its objective."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SolveOptions:
     """Options of one solve.
 
-    `time_limit_s` counts from the start of `solve`; `threads` 0 means all cores available;
-    `progress` is called now and then with (stage, fraction done).
+    `time_limit_s` counts from the start of the back end; `threads` 0 means all cores available; `gap` is
+    the relative gap at which a search may stop (0: prove it); `start` a table (R, N) to start from, which
+    need not be feasible; `verbose` lets the back end write its log to standard output; `progress` is called
+    now and then with (stage, fraction done), `observe` with each better point or bound. `stop_at`: the
+    moment (`time.monotonic`) at which the process will be killed.
     """
 
     time_limit_s: float | None = None
     threads: int = 0
     seed: int = 0
+    gap: float = 0.0
+    start: NDArray[Any] | None = None
+    verbose: bool = False
     progress: Progress | None = None
+    observe: Observer | None = None
+    stop_at: float | None = None
 
     def __post_init__(self) -> None:
         if self.time_limit_s is not None and not self.time_limit_s > 0:
@@ -73,6 +96,26 @@ class SolveOptions:
             raise InputError("the seed is negative", "seed", "give 0, 1, 2, ...")
         if self.threads < 0:
             raise InputError("a negative number of threads", "threads", "give 0 for all cores, or 1, 2, ...")
+        if not 0 <= self.gap < 1:
+            raise InputError("the gap is not in [0, 1)", "gap", "give 0 to have the optimum proven")
+
+    def seconds_left(self) -> float | None:
+        """What the back end may take if it starts now: the limit, or less if the process ends before.
+
+        None without a limit; 0 if nothing is left.
+        """
+        if self.stop_at is None:
+            return self.time_limit_s
+        left = max(0.0, self.stop_at - time.monotonic() - MARGIN_S)
+        return left if self.time_limit_s is None else min(left, self.time_limit_s)
+
+    def cores(self) -> int:
+        """The number of threads: as asked, or all cores that this process may use."""
+        return self.threads or len(os.sched_getaffinity(0))
+
+
+MARGIN_S = 0.3
+"""Left between a back end's limit and the end of its process, to hand the point over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +169,9 @@ class Solution:
 
     `x` (R, N) or None; `objective`, `violations`, `point_status`, `certificate` are recomputed from
     `problem`; `bound` is a proven lower bound on the optimum (or the back end's, if none is proven);
-    `build_s`, `solve_s` in seconds.
+    `build_s`, `solve_s` in seconds. `termination` is what the solver said unless that is refuted: then it
+    is `numerical`, and `refuted` says why. `trace`: objective and bound over time; `details`: what this
+    solver alone has to say, as plain data.
     """
 
     problem: Problem = field(repr=False)
@@ -143,6 +188,10 @@ class Solution:
     proof: Certificate | None
     build_s: float
     solve_s: float
+    refuted: str = ""
+    trace: tuple[Observation, ...] = field(default=(), repr=False)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    assessed: bool = field(default=False, repr=False)
 
     @property
     def gap(self) -> int | float | None:
@@ -175,11 +224,19 @@ class Solution:
             "violations": dict(self.violations),
             "build_s": self.build_s,
             "solve_s": self.solve_s,
+            "refuted": self.refuted or None,
+            "details": dict(self.details),
+            "trace": [[point.seconds, point.objective, point.bound] for point in self.trace],
         }
 
 
 class Solver(Protocol):
-    """A solver: data about itself and one method."""
+    """A solver: data about itself and one method.
+
+    Two attributes are optional. `scale`: the number of entries up to which it is a good choice, which
+    `registry.select` goes by (default 0). `interruptible`: whether `solve` keeps to its time limit and
+    to Ctrl-C by itself, so that it needs no process of its own (default False).
+    """
 
     name: str
     features: frozenset[Feature]

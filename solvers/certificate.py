@@ -8,7 +8,9 @@ Lagrange multipliers instead.
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -16,40 +18,54 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgsr.models.problem import Problem
+from pgsr.models.problem import Float64, Problem
 from pgsr.solvers.base import (
     Certificate,
     Exchange,
+    Observation,
     PointStatus,
     Solution,
     SolveOptions,
     Termination,
     tolerance,
 )
+from pgsr.solvers.claims import judge, without_point
 
 # Relative gap at which a continuous point counts as proven optimal.
 RELAXED_GAP = 1e-6
 
+# Distances from a bound within which a continuous entry may be read as sitting on it.
+SNAPS = (1e-7, 1e-5)
 
-def certify(problem: Problem, x: NDArray[Any], options: SolveOptions | None = None) -> Certificate:
+
+def certify(
+    problem: Problem,
+    x: NDArray[Any],
+    options: SolveOptions | None = None,
+    multipliers: NDArray[np.float64] | None = None,
+) -> Certificate:
     """Prove or refute that `x` (R, N) solves `problem`; linear time.
 
     Integer problems need an integer array; verdict and bound are exact for dyadic weights, and for all
     weights up to 2^18 entries; beyond that `optimal` is None unless an exchange exactly refutes it.
     Relaxations: True if `x` is within 1e-6 of a bound by multipliers (float64), False if an exchange
-    clearly improves, else None. Model 2 has no such certificate: None for a feasible point. An infeasible
-    point gets False without an exchange.
+    clearly improves, else None. Model 2: True if `multipliers` (R, N) on "parent = sum of children" prove a
+    bound as high as the objective, else None. An infeasible point gets False without an exchange.
     """
     if problem.integer and not np.issubdtype(x.dtype, np.integer):
         return Certificate(optimal=False)
     if max(problem.violations(x).values()) > tolerance(problem, x):
         return Certificate(optimal=False)
+    if problem.cumulative:
+        if multipliers is None:
+            return Certificate(optimal=None)
+        from pgsr.solvers.native.duality import cumulative_certificate
+
+        return cumulative_certificate(problem, x, multipliers)
     return _certify_feasible(problem, x, options or SolveOptions())
 
 
 def _certify_feasible(problem: Problem, x: NDArray[Any], options: SolveOptions) -> Certificate:
-    if problem.cumulative:
-        return Certificate(optimal=None)
     from pgsr.solvers.native.cheapest import cheapest_exchange
 
     if not problem.integer:
@@ -95,22 +111,51 @@ def _certify_relaxed(problem: Problem, x: NDArray[Any], options: SolveOptions) -
     if problem.loss == "l1" and np.array_equal(x, np.rint(x)):
         # Whole data: an integer table attains the optimum of the relaxation, so the exact proof holds.
         return replace(_certify_feasible(problem.integers(), x.astype(np.int64), options), exchange=None)
-    found = cheapest_exchange(problem, x, options)
     objective = float(problem.objective(x))
-    bound = found.bound
-    assert bound is not None
-    bound = min(bound, objective)
-    if objective - bound <= RELAXED_GAP * max(1.0, abs(objective)):
-        return Certificate(optimal=True, bound=bound)
-    # An exchange within rounding of zero refutes nothing: then the answer is not known.
-    refuted = found.change is not None and -float(found.change) > 1e4 * rounding_error(problem, x)
+    allowed = RELAXED_GAP * max(1.0, abs(objective))
+    found = cheapest_exchange(problem, x, options)
+    bound = -np.inf
+    # An interior point is near its bounds, not on them; the bound holds whatever table it is read off.
+    for snap in (None, *SNAPS):
+        near = found if snap is None else cheapest_exchange(problem, _snapped(problem, x, snap), options)
+        assert near.bound is not None
+        bound = max(bound, min(near.bound, objective))
+        if objective - bound <= allowed:
+            return Certificate(optimal=True, bound=bound)
+    better = found.change is not None and found.change < 0
+    refuted = better and objective - _improved(problem, x, found.exchange()) > allowed
     return Certificate(optimal=False if refuted else None, bound=bound)
 
 
-def rounding_error(problem: Problem, x: NDArray[Any]) -> float:
-    """About the float64 rounding of a sum of derivatives along two paths of the tree."""
-    largest = float((problem.region_weights[:, None] * (1.0 + np.abs(x - problem.target))).max())
-    return 4.0 * problem.level_start.size * float(np.finfo(np.float64).eps) * largest
+def _snapped(problem: Problem, x: Float64, width: float) -> Float64:
+    """`x` with every entry that is closer than `width` to one of its bounds put there."""
+    width *= max(1.0, 1e-3 * problem.total)
+    floor = np.zeros((1, 1)) if problem.lower is None else np.maximum(problem.lower, 0).astype(np.float64)
+    near = np.where(x - floor <= width, floor, x)
+    if problem.upper is not None:
+        near = np.where(problem.upper - near <= width, problem.upper, near)
+    return near
+
+
+def _improved(problem: Problem, x: Float64, exchange: Exchange) -> float:
+    """The objective after the best step along `exchange` that the bounds allow."""
+    up, down = list(exchange.raised), list(exchange.lowered)
+    room = float((x[down, exchange.lowered_size] - _floor(problem, down, exchange.lowered_size)).min())
+    if problem.upper is not None:
+        room = min(room, float((problem.upper - x)[up, exchange.raised_size].min()))
+    curvature = float(problem.region_weights[up].sum() + problem.region_weights[down].sum())
+    if problem.loss == "l2" and curvature > 0:
+        room = min(room, -exchange.change / (2.0 * curvature))
+    moved = x.copy()
+    moved[up, exchange.raised_size] += max(room, 0.0)
+    moved[down, exchange.lowered_size] -= max(room, 0.0)
+    return float(problem.objective(moved))
+
+
+def _floor(problem: Problem, rows: list[int], size: int) -> Float64:
+    if problem.lower is None:
+        return np.zeros(len(rows))
+    return np.maximum(problem.lower[rows, size], 0).astype(np.float64)
 
 
 def assess(
@@ -126,49 +171,83 @@ def assess(
     claimed_bound: int | float | None = None,
     options: SolveOptions | None = None,
     proof: Certificate | None = None,
+    multipliers: NDArray[np.float64] | None = None,
+    trace: Sequence[Observation] = (),
+    details: Mapping[str, Any] | None = None,
 ) -> Solution:
     """Build the honest record of a solve: everything that can be recomputed from the problem is.
 
-    `claimed_bound` is used only where nothing is proven; `proof` is a certificate of this very `x`
-    that the caller has just computed with `certify` (so that it is not computed twice).
+    `claimed_bound` is used only where nothing is proven, and not if it exceeds the objective of a feasible
+    point; `proof` is a certificate of this very `x` that the caller has just computed with `certify` (so
+    that it is not computed twice). `multipliers` (R, N) on "parent = sum of children" prove a bound for
+    Model 2. A claim of optimality or infeasibility that the problem refutes becomes `numerical`.
     """
+    common: dict[str, Any] = {
+        "problem": problem,
+        "solver": solver,
+        "version": version,
+        "raw_status": raw_status,
+        "build_s": build_s,
+        "solve_s": solve_s,
+        "trace": tuple(trace),
+        "details": dict(details or {}),
+        "assessed": True,
+    }
+    if claimed_bound is not None and not math.isfinite(claimed_bound):
+        claimed_bound = None
     if x is None:
+        termination, refuted = without_point(problem, termination)
         return Solution(
-            problem=problem,
-            solver=solver,
-            version=version,
             termination=termination,
+            refuted=refuted,
             point_status=PointStatus.NONE,
-            raw_status=raw_status,
             x=None,
             objective=None,
             bound=claimed_bound,
             violations={},
             certificate=None,
             proof=None,
-            build_s=build_s,
-            solve_s=solve_s,
+            **common,
         )
     violations = problem.violations(x)
     feasible = max(violations.values()) <= tolerance(problem, x)
     if proof is None or not feasible:
-        proof = certify(problem, x, options) if feasible else Certificate(optimal=False)
-    bound = proof.bound if proof.bound is not None else claimed_bound
+        proof = certify(problem, x, options, multipliers) if feasible else Certificate(optimal=False)
+    objective = problem.objective(x)
+    gap_allowed = 0.0 if options is None else options.gap
+    judged = judge(problem, termination, violations, objective, claimed_bound, proof, feasible, gap_allowed)
+    bound = proof.bound if proof.bound is not None else judged.bound
     return Solution(
-        problem=problem,
-        solver=solver,
-        version=version,
-        termination=termination,
+        termination=judged.termination,
+        refuted=judged.refuted,
         point_status=PointStatus.FEASIBLE if feasible else PointStatus.INFEASIBLE,
-        raw_status=raw_status,
         x=x,
-        objective=problem.objective(x),
+        objective=objective,
         bound=bound,
         violations=violations,
         certificate=proof.optimal,
         proof=proof,
-        build_s=build_s,
-        solve_s=solve_s,
+        **common,
+    )
+
+
+def reassessed(solution: Solution, options: SolveOptions | None = None) -> Solution:
+    """The record with everything recomputed, if `assess` did not make it (a solver's own class or values)."""
+    if solution.assessed:
+        return solution
+    return assess(
+        solution.problem,
+        solution.x,
+        solver=solution.solver,
+        version=solution.version,
+        termination=solution.termination,
+        raw_status=solution.raw_status,
+        build_s=solution.build_s,
+        solve_s=solution.solve_s,
+        claimed_bound=solution.bound,
+        options=options,
+        trace=solution.trace,
+        details=solution.details,
     )
 
 

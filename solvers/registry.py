@@ -36,21 +36,32 @@ def get(name: str) -> Solver:
 
 
 def capable(problem: Problem) -> tuple[Solver, ...]:
-    """All available solvers whose features cover what `problem` requires."""
-    solvers = (get(name) for name in names())
-    return tuple(s for s in solvers if problem.requires <= s.features and s.availability().available)
+    """All available solvers whose features cover what `problem` requires, and that do not refuse its size.
+
+    A solver that cannot be loaded is left out.
+    """
+    found = []
+    for name in names():
+        try:
+            solver = get(name)
+            if not (problem.requires <= solver.features and solver.availability().available):
+                continue
+            solver.check(problem)
+        except (InputError, SolverFault):
+            continue
+        found.append(solver)
+    return tuple(found)
 
 
-def default(problem: Problem) -> Solver:
-    """The solver to use when none is named: `proximity` if it is capable, else the first capable one.
+def select(problem: Problem) -> Solver:
+    """The solver to use when none is named: of the `capable` ones that with the largest `scale`.
 
-    Raises InputError if no registered solver takes the problem.
+    `scale` is what a solver declares: the number of entries up to which it is a good choice. Ours and
+    third parties' are chosen alike; at equal scale the first name wins. Raises InputError if none takes
+    the problem.
     """
     found = capable(problem)
-    for solver in found:
-        if solver.name == "proximity":
-            return solver
-    if found:
-        return found[0]
-    need = ", ".join(sorted(feature.value for feature in problem.requires))
-    raise InputError(f"no installed solver takes {need}", "solver", "see `pgsr solvers`")
+    if not found:
+        need = ", ".join(sorted(feature.value for feature in problem.requires))
+        raise InputError(f"no installed solver takes {need}", "solver", "see `pgsr solvers`")
+    return max(found, key=lambda solver: int(getattr(solver, "scale", 0)))

@@ -1,4 +1,4 @@
-"""The foundation's measurements: samplers, post-processing at scale, stock solvers. `make bench` runs it.
+"""The measurements of `make bench`: samplers, post-processing at scale, stock solvers, windows.
 
 `python -m pgsr.bench.foundation --out DIR [--quick]` writes `DIR/foundation.json` and
 `DIR/foundation.md` as results come; an interrupted run keeps the parts it has finished.
@@ -18,6 +18,7 @@ from pgsr.atomic import atomic_path
 from pgsr.bench.machine import machine
 from pgsr.bench.noise import noise_rates
 from pgsr.bench.scale import SCALES, peer_rows, scale_rows
+from pgsr.bench.windows import window_rows
 
 Row = dict[str, Any]
 PEER_SCALES = (0.0001, 0.001, 0.003, 0.01, 0.03, 0.1)
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Measure samplers, post-processing at scale, stock solvers.")
     parser.add_argument("--out", type=Path, required=True, help="folder for foundation.json and .md")
     parser.add_argument("--quick", action="store_true", help="small sizes, one repeat: to see that it runs")
+    parser.add_argument("--taxi", type=Path, help="frozen taxi instance (.npz), to be solved as well")
     parser.add_argument("--peer-limit", type=float, default=120.0, help="seconds a stock solver may take")
     options = parser.parse_args(arguments)
     quick = options.quick
@@ -44,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "peers": lambda: peer_rows(
             PEER_SCALES[:2] if quick else PEER_SCALES, 1 if quick else 3, options.peer_limit, log
         ),
+        "windows": lambda: window_rows(quick, 2 * options.peer_limit, options.taxi, log),
     }
     for name, part in parts.items():
         log(name)
@@ -75,6 +78,25 @@ _COLUMNS = {
         (
             "Stock solvers on the same problems (bare matrices; seconds of hand-over and solve) against "
             "`proximity` (certificate included); a blank means not finished within the limit."
+        ),
+    ),
+    "windows": (
+        (
+            "tree",
+            "model",
+            "regions",
+            "sizes",
+            "seconds",
+            "bare_s",
+            "ratio",
+            "objective",
+            "bound",
+            "certificate",
+        ),
+        (
+            "`window` (relaxation, linear program, search where that is fractional) against HiGHS on the "
+            "bare linear program of two units round the relaxation, which alone proves nothing where it "
+            "is fractional; ratio: bare over `window`."
         ),
     ),
 }

@@ -74,5 +74,5 @@ def _configuration(generated: Generated, persons: bool) -> str:
         f"[data]\n{data}total = {truth.total}\n\n"
         f"[sizes]\nlist = {truth.sizes.tolist()}\n"
         f"without_size_zero = {json.dumps(bool(truth.sizes[0] > 0))}\n\n"
-        f'[privacy]\nepsilon = "{generated.epsilon}"\nledger = "ledger.jsonl"\n'
+        f'[privacy]\nmodel = "{generated.model}"\nepsilon = "{generated.epsilon}"\nledger = "ledger.jsonl"\n'
     )

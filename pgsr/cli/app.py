@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from pgsr.cli import demo, generate, ledger, release, solve, solvers, verify, warmup
+from pgsr.cli import demo, export, generate, ledger, release, solve, solvers, verify, warmup
 from pgsr.cli.options import Json
 from pgsr.cli.output import emit
 from pgsr.errors import InputError
@@ -26,6 +26,7 @@ app.command("release")(release.release)
 app.command("solve")(solve.solve)
 app.command("verify")(verify.verify)
 app.command("generate")(generate.generate)
+app.command("export")(export.export)
 app.command("solvers")(solvers.solvers)
 app.add_typer(ledger.app, name="ledger")
 app.command("warmup")(warmup.warmup)

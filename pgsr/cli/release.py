@@ -79,8 +79,8 @@ def _check_solve(settings: ReleaseConfig, config: Path) -> None:
     """Refuse the name of no solver; the error names file and key."""
     from pgsr.solvers import registry
 
-    names = registry.names()
-    if settings.solve.solver not in names:
+    names = ("auto", *registry.names())
+    if settings.solve.solver not in (None, *names):
         what, way_out = f"unknown solver '{settings.solve.solver}'", f"use one of {', '.join(names)}"
         raise InputError(what, f"{config}, solve.solver", way_out)
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pgsr.mechanism import Release
 
 
+_CELL = {"hierarchical": "count", "cumulative": "cumulative count"}
+
+
 def plan(settings: ReleaseConfig, queries: Sequence[Query], ledger: Ledger | None) -> dict[str, Any]:
     """What a dry run shows: cost, expected errors, and whether the ledger suffices. Nothing is spent."""
     from pgsr.errors import BudgetError
@@ -66,6 +69,7 @@ def _described(query: Query) -> dict[str, Any]:
     """Public facts about a query."""
     return {
         "name": query.name,
+        "model": query.mechanism.model,
         "cost": query.mechanism.event.to_dict(),
         "total": query.mechanism.total,
         "total_from": query.total_from,
@@ -96,13 +100,25 @@ def show_release(record: dict[str, Any]) -> None:
         heading(f"{query['name'] or 'release'}: {verb} {cost} for one {query['cost']['unit']}")
         paragraph(f"{query['total']:,} units, from {query['total_from']}.")
         table(
-            ("level", "cells", "share", "noise", "error a cell", "L1 error"),
+            ("level", "cells", "share", "noise", "a cell", "L1", "EMD"),
             [
-                (row["level"], row["cells"], row["share"], row["noise"], row["absolute"], row["l1"])
+                (
+                    row["level"],
+                    row["cells"],
+                    row["share"],
+                    row["noise"],
+                    row["absolute"],
+                    row["l1"],
+                    row["emd"],
+                )
                 for row in query["levels"]
             ],
         )
-        paragraph("Expected errors of the noisy counts, before post-processing.", style="dim")
+        paragraph(
+            f"Expected errors before post-processing: of one noisy {_CELL[query['model']]}; L1 of the counts "
+            "of the level; EMD, the L1 of its cumulative counts.",
+            style="dim",
+        )
         if not query["guarantee"]["secure"]:
             paragraph("FIXED SEED: NOT PRIVATE. For experiments only.", style="bold red")
         solve = query["solve"]

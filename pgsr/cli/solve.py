@@ -25,11 +25,26 @@ def solve(
         typer.Option(help="Solver by name; see `pgsr solvers`.", show_default="the best that fits"),
     ] = None,
     relax: Annotated[bool, typer.Option("--relax", help="Drop integrality.")] = False,
+    round_: Annotated[
+        bool,
+        typer.Option("--round", help="Solve the relaxation and round every entry; says what that breaks."),
+    ] = False,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds, from the start of the solver.", show_default="none")
     ] = None,
     threads: Annotated[int, typer.Option(help="Number of threads, 0 for all cores.")] = 0,
     seed: Annotated[int, typer.Option(help="Seed, for solvers that draw.")] = 0,
+    gap: Annotated[float, typer.Option(help="Relative gap at which a search may stop; 0 to prove it.")] = 0.0,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            help="Solution file to start from, for solvers that can.", show_default="none", metavar="FILE"
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Write what the solver prints to this file.", show_default="none", metavar="FILE"),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Write the solution: FILE.json or FILE.parquet.", show_default="not written"),
@@ -43,24 +58,35 @@ def solve(
         raise InputError("not a finite number", "--time-limit", "leave it out for no limit")
     if seed < 0:
         raise InputError("the seed is negative", "--seed", "give 0, 1, 2, ...")
-    options = SolveOptions(time_limit_s=time_limit, threads=threads, seed=seed)
+    options = SolveOptions(time_limit_s=time_limit, threads=threads, seed=seed, gap=gap)
     if out is not None:
         new_place(out, "solution file", endings=(".json", ".parquet"))
+    if log is not None:
+        new_place(log, "log file")
     from dataclasses import replace
 
     from pgsr.groupsizes.postprocess import resolve_solver
-    from pgsr.models.files import read_instance, write_solution
+    from pgsr.models.files import read_instance, read_solution, write_solution
     from pgsr.solvers import registry
     from pgsr.solvers.base import PointStatus
+    from pgsr.solvers.rounding import rounded
+    from pgsr.solvers.running import run
 
     with bars() as report:
         if report is not None:
             report("read", 0.0)
         given = read_instance(instance)
-        problem = given.problem.relaxed() if relax else given.problem
-        chosen = registry.default(problem) if solver is None else resolve_solver(solver, problem)
-        solution = chosen.solve(problem, replace(options, progress=report))
-        usable = solution.x is not None and solution.point_status is PointStatus.FEASIBLE
+        problem = given.problem.relaxed() if relax or round_ else given.problem
+        options = replace(
+            options, progress=report, start=None if start is None else read_solution(start, given)
+        )
+        chosen = registry.select(problem) if solver is None else resolve_solver(solver, problem)
+        alone = not getattr(chosen, "interruptible", False) or log is not None
+        solution = run(chosen, problem, options, isolate=alone, log=log)
+        if round_ and solution.x is not None:
+            solution = rounded(solution)
+        # A rounded table is what was asked for, whatever it violates: that is what it is there to show.
+        usable = solution.x is not None and (round_ or solution.point_status is PointStatus.FEASIBLE)
         if out is not None and usable and solution.x is not None:
             if report is not None:
                 report("write", 0.0)
@@ -68,7 +94,7 @@ def solve(
     if as_json:
         emit(solution.to_dict())
     else:
-        _print(solution, out if usable else None)
+        _print(solution, out if usable else None, log)
     if not usable:
         raise NoPoint(
             f"no usable point: solver '{solution.solver}' stopped ({solution.termination.value}), "
@@ -76,16 +102,22 @@ def solve(
         )
 
 
-def _print(solution: Solution, out: Path | None) -> None:
+def _print(solution: Solution, out: Path | None, log: Path | None) -> None:
     """The outcome for people."""
     record = solution.to_dict()
     kind = "relaxation" if record["relaxed"] else "integers"
-    heading(f"{record['model']} model, {kind}: {_VERDICT[solution.certificate]}")
+    if solution.details.get("rounded"):
+        kind = "relaxation, rounded"
+    verdict = _VERDICT[solution.certificate]
+    if record["point_status"] == "infeasible":
+        verdict = "not feasible"
+    heading(f"{record['model']} model, {kind}: {verdict}")
     broken = [f"{name} {value:g}" for name, value in solution.violations.items() if value]
     pairs(
         {
             "solver": f"{record['solver']} {record['version']}",
             "stopped": f"{record['termination']} ({record['raw_status']})",
+            **({"refuted": solution.refuted} if solution.refuted else {}),
             "point": record["point_status"],
             "objective": record["objective"],
             "bound": record["bound"],
@@ -94,5 +126,6 @@ def _print(solution: Solution, out: Path | None) -> None:
             "seconds": f"{record['build_s']:.3f} to build, {record['solve_s']:.3f} to solve",
         }
     )
-    if out is not None:
-        line(f"written: {out}")
+    for path in (out, log):
+        if path is not None:
+            line(f"written: {path}")

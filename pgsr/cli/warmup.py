@@ -67,7 +67,7 @@ def _solvers(report: Progress | None) -> int:
         if report is not None:
             report("compile solvers", done / len(pairs))
         solution = solver.solve(problem, SolveOptions(threads=1))
-        if solution.x is not None:
+        if solution.x is not None and not problem.cumulative:
             certify(problem.relaxed(), solution.x)
     return len(pairs)
 
@@ -99,6 +99,8 @@ def _problems() -> Iterator[Problem]:
         squares = Problem(parent=parent, target=target, total=7, weights=weight, **bound)
         for problem in (squares, replace(squares, loss="l1")):
             yield from (problem, problem.relaxed())
+            cumulative = replace(problem, cumulative=True)
+            yield from (cumulative, cumulative.relaxed())
 
 
 def _frozen(array: Any) -> Any:

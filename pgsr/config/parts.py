@@ -273,11 +273,15 @@ class SizesPart(Part):
 
 
 class BudgetPart(Part):
-    """What one query costs: `epsilon` (pure, Laplace noise) or `rho` (zCDP, Gaussian), shared by levels."""
+    """What one query costs: `epsilon` (pure, Laplace noise) or `rho` (zCDP, Gaussian), shared by levels.
+
+    `model`: noise on counts ("hierarchical"), or on cumulative counts ("cumulative").
+    """
 
     epsilon: Exact | None = None
     rho: Exact | None = None
     levels: tuple[Exact, ...] | None = None
+    model: Literal["hierarchical", "cumulative"] = "hierarchical"
     noise: Literal["laplace", "gaussian"] | None = None
     invariant_levels: tuple[Text, ...] = ()
     structural_zeros: tuple[tuple[StrictStr, StrictInt], ...] = ()
@@ -323,9 +327,9 @@ class PrivacyPart(BudgetPart):
 
 
 class SolvePart(Part):
-    """`[solve]`: how the post-processing is done."""
+    """`[solve]`: how the post-processing is done; without a solver, by the default one of the model."""
 
-    solver: Text = "proximity"
+    solver: Text | None = None
     time_limit_s: Annotated[float, PlainValidator(_seconds)] | None = None
     threads: Annotated[int, Field(strict=True, ge=0, le=MAX_SIZE)] = 0
     weights: Annotated[Literal["inverse-variance", "equal"] | tuple[float, ...], PlainValidator(_weights)] = (

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from pgsr.config.loading import ReleaseConfig
-from pgsr.config.parts import NOISE
+from pgsr.config.parts import NOISE, BudgetPart
 from pgsr.counts import GroupSizes
 from pgsr.errors import InputError
 from pgsr.groupsizes.bounds import structural_zeros
+from pgsr.groupsizes.cumulative import CumulativeMechanism
 from pgsr.groupsizes.hierarchical import HierarchicalMechanism
 from pgsr.hierarchy import Hierarchy
 from pgsr.solvers.base import SolveOptions
@@ -24,7 +26,7 @@ class Query:
     """
 
     name: str
-    mechanism: HierarchicalMechanism
+    mechanism: HierarchicalMechanism | CumulativeMechanism
     data: GroupSizes | None
     total_from: str
 
@@ -48,6 +50,7 @@ def build_query(
     with _named(where):
         listed = sizes.build()
         privacy.kind()
+        _refuse_single_sizes(privacy)
     found: GroupSizes | None = None
     if earlier_total is None:
         found = data.read(tree, listed)
@@ -58,25 +61,44 @@ def build_query(
         total, total_from = earlier_total, earlier_from
     else:
         total, total_from = found.total, "the list of units in the data, which is public by assumption"
-    options = SolveOptions(time_limit_s=config.solve.time_limit_s, threads=config.solve.threads)
+    solve = config.solve
     with _named(where):
-        cells = privacy.structural_zeros
-        mechanism = HierarchicalMechanism(
-            hierarchy=tree,
-            sizes=listed,
-            total=total,
-            budget=privacy.build(tree),
-            z_max=data.z_max,
-            noise=NOISE[privacy.kind()],
-            weights=config.solve.weights,
-            loss=config.solve.loss,
-            solver=config.solve.solver,
-            options=options,
-            upper=structural_zeros(tree, listed, total, cells) if cells else None,
-            invariant_levels=privacy.invariant_levels,
-            without_size_zero=sizes.without_size_zero,
-        )
+        shared: dict[str, Any] = {
+            "hierarchy": tree,
+            "sizes": listed,
+            "total": total,
+            "budget": privacy.build(tree),
+            "z_max": data.z_max,
+            "noise": NOISE[privacy.kind()],
+            "weights": solve.weights,
+            "loss": solve.loss,
+            "options": SolveOptions(time_limit_s=solve.time_limit_s, threads=solve.threads),
+            "without_size_zero": sizes.without_size_zero,
+        }
+        if solve.solver is not None:
+            shared["solver"] = solve.solver
+        mechanism: HierarchicalMechanism | CumulativeMechanism
+        if privacy.model == "cumulative":
+            mechanism = CumulativeMechanism(**shared)
+        else:
+            cells = privacy.structural_zeros
+            mechanism = HierarchicalMechanism(
+                **shared,
+                upper=structural_zeros(tree, listed, total, cells) if cells else None,
+                invariant_levels=privacy.invariant_levels,
+            )
     return Query(name=name, mechanism=mechanism, data=found, total_from=total_from)
+
+
+def _refuse_single_sizes(privacy: BudgetPart) -> None:
+    """Raise InputError if rules on counts of single sizes are asked of the cumulative model."""
+    for name in ("invariant_levels", "structural_zeros"):
+        if privacy.model == "cumulative" and getattr(privacy, name):
+            raise InputError(
+                f"{name} are rules on counts of single sizes, which model 'cumulative' does not take",
+                name,
+                'leave them out, or use model = "hierarchical"',
+            )
 
 
 @contextmanager

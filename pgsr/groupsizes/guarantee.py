@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,23 @@ from pgsr.privacy import Kind, show
 _LISTED = 24
 _CELLS = 20
 """Bounded cells that are listed one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelWords:
+    """What the guarantee says of one model alone.
+
+    `table` what is measured and bounded, `entry` one of its entries before the size; `reach` what more to
+    say of Z; `measured` sentences on the query; `rho_factor` what replacing a record costs in rho;
+    `whole_unit` whether any change inside one unit costs the same as one record.
+    """
+
+    table: str
+    entry: str
+    reach: str
+    measured: str
+    rho_factor: int
+    whole_unit: bool
 
 
 def size_list_text(sizes: NDArray[np.int64]) -> str:
@@ -39,6 +57,7 @@ def public_items(
     sizes: NDArray[np.int64],
     total: int,
     z_max: int,
+    words: ModelWords,
     budget: LevelBudget,
     weights: tuple[float, ...],
     lower: NDArray[np.int64] | None,
@@ -49,7 +68,7 @@ def public_items(
         f"the list of {total} units and the leaf region of each (so the unit counts of every region)",
         f"the region tree with all {hierarchy.regions} regions (sha256 {hierarchy.digest()})",
         f"the size list {size_list_text(sizes)}",
-        f"the largest z of a person, Z = {z_max}",
+        f"the largest z of a person, Z = {z_max}{words.reach}",
         f"the level budgets, {budget}",
         f"the level weights, {', '.join(f'{weight:.10g}' for weight in weights)}",
     ]
@@ -57,24 +76,31 @@ def public_items(
         items.append(f"{len(hierarchy.padded)} regions added to bring all leaves to one level")
     for name, bound, free in (("lower", lower, 0), ("upper", upper, total)):
         if bound is not None:
-            items.append(_bound_item(hierarchy, sizes, name, bound, free))
+            items.append(_bound_item(hierarchy, sizes, words, name, bound, free))
     return tuple(items)
 
 
 def _bound_item(
-    hierarchy: Hierarchy, sizes: NDArray[np.int64], name: str, bound: NDArray[np.int64], free: int
+    hierarchy: Hierarchy,
+    sizes: NDArray[np.int64],
+    words: ModelWords,
+    name: str,
+    bound: NDArray[np.int64],
+    free: int,
 ) -> str:
     """Bounds in words: each bounded cell, or for more than `_CELLS` their number and where they are."""
     cells = np.argwhere(bound > free if name == "lower" else bound < free)
     if len(cells) > _CELLS:
         mark = hashlib.sha256(np.ascontiguousarray(bound, dtype="<i8").tobytes()).hexdigest()
-        return f"the {name} bounds of the counts: {len(cells)} cells, in the table {name} (sha256 {mark})"
+        return (
+            f"the {name} bounds of the {words.table}: {len(cells)} cells, in the table {name} (sha256 {mark})"
+        )
     relation = "at least" if name == "lower" else "at most"
     listed = [
-        f"region '{hierarchy.ids[row]}' size {sizes[column]} {relation} {bound[row, column]}"
+        f"region '{hierarchy.ids[row]}' {words.entry} {sizes[column]} {relation} {bound[row, column]}"
         for row, column in cells.tolist()
     ]
-    return f"the {name} bounds of the counts: {', '.join(listed) or 'none that binds'}"
+    return f"the {name} bounds of the {words.table}: {', '.join(listed) or 'none that binds'}"
 
 
 def invariant_items(hierarchy: Hierarchy, invariant_levels: tuple[str, ...]) -> tuple[str, ...]:
@@ -90,8 +116,9 @@ def invariant_items(hierarchy: Hierarchy, invariant_levels: tuple[str, ...]) -> 
     return tuple(items)
 
 
-def hierarchical_text(
+def guarantee_text(
     *,
+    words: ModelWords,
     budget: LevelBudget,
     z_max: int,
     first_size: int,
@@ -101,16 +128,18 @@ def hierarchical_text(
     randomness: str,
     secure: bool,
 ) -> str:
-    """The sentence of a Model 1 release. [Fioretto2021] mechanism M_H; neighbours as in `docs/privacy.md`."""
+    """The sentence of a release ([Fioretto2021] M_H, M_c); neighbours as in `docs/privacy.md`."""
     cost = show(budget.total)
     pure = budget.kind is Kind.PURE
     claim = f"{cost}-DP (pure, epsilon = {cost})" if pure else f"{cost}-zCDP (rho = {cost})"
-    factor = 2 if pure else 3  # squared L2 distance 6 instead of 2 per level
+    factor = 2 if pure else words.rho_factor
     name = "epsilon" if pure else "rho"
     dearer = f"{factor} {name} = {show(factor * budget.total)}"
     many = "k epsilon" if pure else "k^2 rho"
     neighbours = f"adding or removing one person's record, or by changing its z within 0..{z_max}"
     parts = [f"{claim} for one person: neighbours differ by {neighbours}."]
+    if words.measured:
+        parts.append(words.measured)
     parts.append(f"Public, fixed and not protected: {'; '.join(public)}.")
     if invariants:
         parts.append(
@@ -122,8 +151,9 @@ def hierarchical_text(
     parts.append(
         f"Replacing a record or moving a person to another unit costs {dearer}; k records cost {many}."
     )
-    listed = " that leaves it at a listed size" if first_size > 0 else ""
-    parts.append(f"Any change inside one unit{listed} costs {name} = {cost}.")
+    if words.whole_unit:
+        listed = " that leaves it at a listed size" if first_size > 0 else ""
+        parts.append(f"Any change inside one unit{listed} costs {name} = {cost}.")
     if first_size > 0:
         parts.append(f"Size 0 is not listed: {_unprotected(first_size)} is not protected.")
     parts.append(

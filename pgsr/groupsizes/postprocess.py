@@ -17,10 +17,16 @@ if TYPE_CHECKING:
     from pgsr.solvers.base import Solution, SolveOptions, Solver
 
 
+AUTO = "auto"
+"""Instead of a solver's name: the one that `pgsr.solvers.registry.select` finds best for the problem."""
+
+
 def resolve_solver(solver: str | Solver, problem: Problem) -> Solver:
     """The solver of that name (or as given), if it is available and takes `problem`; else InputError."""
     from pgsr.solvers import registry
 
+    if solver == AUTO:
+        return registry.select(problem)
     found = registry.get(solver) if isinstance(solver, str) else solver
     state = found.availability()
     if not state.available:
@@ -39,8 +45,10 @@ def make_problem(
     lower: NDArray[np.int64] | None,
     upper: NDArray[np.int64] | None,
     loss: Loss,
+    *,
+    cumulative: bool = False,
 ) -> Problem:
-    """The integer Model 1 problem for noisy counts `target` (R, N); InputError names the region at fault."""
+    """The integer problem for a noisy table `target` (R, N); InputError names the region at fault."""
     from pgsr.models.problem import Problem, RegionError
 
     try:
@@ -52,19 +60,25 @@ def make_problem(
             lower=lower,
             upper=upper,
             loss=loss,
+            cumulative=cumulative,
         )
     except RegionError as error:
         raise error.named(str(hierarchy.ids[error.region])) from None
 
 
 def post_process(
-    problem: Problem, solver: Solver, options: SolveOptions
+    problem: Problem, solver: Solver, options: SolveOptions, *, registered: bool = False
 ) -> tuple[NDArray[np.int64], SolveRecord]:
-    """Integer counts (R, N) that meet every condition of `problem`, and how they were found.
+    """The integer table (R, N) that meets every condition of `problem`, and how it was found.
 
+    A `registered` solver that does not answer to Ctrl-C runs in a process of its own, which also keeps what
+    it prints off standard output.
     Violations are recomputed here from the problem. Raises EstimateError without such a point.
     """
-    solution = solver.solve(problem, options)
+    from pgsr.solvers.running import run
+
+    alone = registered and not getattr(solver, "interruptible", False)
+    solution = run(solver, problem, options, isolate=alone or None)
     record = solve_record(solution)
     if solution.x is None:
         raise EstimateError(

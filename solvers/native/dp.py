@@ -25,6 +25,8 @@ class DpSolver:
     """Full-table dynamic program (numba)."""
 
     name = "dp"
+    scale = 10**4
+    interruptible = True
     features = frozenset(
         {Feature.HIERARCHICAL, Feature.INTEGER, Feature.L2, Feature.L1, Feature.WEIGHTS, Feature.BOUNDS}
     )

@@ -47,6 +47,8 @@ class ProximitySolver:
     """Monotone active set, window dynamic program, certificate (numba)."""
 
     name = "proximity"
+    scale = 10**9
+    interruptible = True
     features = frozenset(Feature) - {Feature.CUMULATIVE}
 
     def availability(self) -> Availability:

@@ -24,8 +24,11 @@ def test_highs_and_piqp_agree_with_proximity(seed):
     relaxed = get("proximity").solve(problem.relaxed(), SolveOptions())
     _, x, _ = piqp_relaxation(problem)
     assert problem.relaxed().objective(x) == pytest.approx(relaxed.objective, rel=1e-6, abs=1e-5)
-    _, integers, status = highs_window(problem, relaxed.x)
+    _, table, value, status = highs_window(problem, relaxed.x)
     assert status == "kOptimal"
+    integers = np.rint(table).astype(np.int64)
+    assert np.abs(table - integers).max() < 1e-6
+    assert value == pytest.approx(float(problem.objective(integers)), rel=1e-12, abs=1e-9)
     assert max(problem.violations(integers).values()) == 0
     solution = get("proximity").solve(problem, SolveOptions())
     assert problem.objective(integers) == pytest.approx(solution.objective, rel=1e-12)
@@ -57,5 +60,7 @@ def test_the_benchmark_runs(tmp_path):
     assert all(row["ratio"] for row in report["peers"])
     for row in report["peers"]:
         assert row["peer_objective"] == pytest.approx(row["proximity_objective"], rel=1e-6)
+    assert all(row["certificate"] for row in report["windows"])
+    assert all(row["objective"] == pytest.approx(row["bare_value"]) for row in report["windows"])
     assert (tmp_path / "foundation.md").read_text().startswith("Measured")
     assert generate.__module__ in sys.modules

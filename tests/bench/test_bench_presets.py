@@ -15,7 +15,7 @@ from pgsr.errors import InputError
 from pgsr.hierarchy import Hierarchy
 from pgsr.models.files import read_instance
 from pgsr.solvers.base import SolveOptions
-from pgsr.solvers.registry import default
+from pgsr.solvers.registry import select
 from pgsr.tables import read_table
 
 SMALL = {"us": 0.0005, "taxi-like": 0.02, "uniform": 0.03, "chain": 0.05, "star": 0.002}
@@ -64,7 +64,7 @@ def test_noise_has_the_promised_scale(model, scale):
 @pytest.mark.parametrize("preset", sorted(set(PRESETS) - {"us"}))
 def test_presets_are_solved_to_proven_optimality(preset):
     problem = generate(preset, scale=SMALL.get(preset, 0.05)).instance().problem
-    solution = default(problem).solve(problem, SolveOptions())
+    solution = select(problem).solve(problem, SolveOptions())
     assert solution.certificate is True
     assert max(solution.violations.values()) == 0
 

@@ -40,3 +40,38 @@ def test_bad_tables(a, b, message):
     for distance in (l1_by_level, emd_by_level, max_abs_by_level):
         with pytest.raises(InputError, match=message):
             distance(TREE, a, b)
+
+
+def test_distances_beyond_64_bits_are_exact_or_refused():
+    """4,001 regions of 2^53 units: sums of differences reach 2^66."""
+    tree = Hierarchy.from_columns(["r", *map(str, range(4000))], [None, *["r"] * 4000])
+    large, zero = np.zeros((4001, 4), dtype=np.int64), np.zeros((4001, 4), dtype=np.int64)
+    large[1:20] = 2**53
+    assert l1_by_level(tree, large, -large).tolist() == [0, 19 * 4 * 2**54]
+    assert emd_by_level(tree, large, zero).tolist() == [0, 19 * (1 + 2 + 3 + 4) * 2**53]
+    assert max_abs_by_level(tree, large, -large).tolist() == [0, 2**54]
+    assert emd_by_level(tree, large, zero).dtype == np.int64
+    large[:] = 2**53
+    for distance in (l1_by_level, emd_by_level):
+        with pytest.raises(InputError, match="2\\^63"):
+            distance(tree, large, -large)
+
+
+def test_emd_is_the_cost_of_moving_units():
+    """Two units moved by one listed size and one by two; and it is the L1 of the cumulative counts."""
+    a = np.array([[3, 2, 1, 0]])
+    b = np.array([[1, 3, 1, 1]])
+    tree = Hierarchy.from_columns(["r"], [None])
+    assert emd_by_level(tree, a, b).tolist() == [2 + 1 + 1]
+    assert l1_by_level(tree, np.cumsum(a, axis=1), np.cumsum(b, axis=1)).tolist() == [4]
+    assert l1_by_level(tree, a, b).tolist() == [4]
+
+
+@given(st.permutations(range(4)), st.lists(st.integers(0, 3), min_size=1, max_size=6))
+def test_emd_against_the_best_matching(order, units):
+    """With equal numbers of units the best matching pairs them in order of size."""
+    others = [order[size] for size in units]
+    tree = Hierarchy.from_columns(["r"], [None])
+    a, b = (np.bincount(sizes, minlength=4)[None] for sizes in (units, others))
+    cost = sum(abs(x - y) for x, y in zip(sorted(units), sorted(others), strict=True))
+    assert emd_by_level(tree, a, b).tolist() == [cost]

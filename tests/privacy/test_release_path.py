@@ -87,6 +87,7 @@ class FakeSolver:
             build_s=0.0,
             solve_s=0.25,
             x=x,
+            assessed=True,  # so `run` takes it as it is
         )
 
 

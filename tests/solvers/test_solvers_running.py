@@ -102,7 +102,7 @@ def test_options_are_checked(bad):
 
 
 def test_default_is_proximity(nation):
-    assert registry.default(nation).name == "proximity"
+    assert registry.select(nation).name == "proximity"
 
 
 def test_importing_solvers_loads_no_compiler():
