@@ -34,10 +34,11 @@ def guess(problem: Problem, options: SolveOptions) -> Guess:
     Model 1: the relaxation by the active set. Model 2 with squares: the splitting method on squares that
     are interpolated at the whole numbers. Absolute values: the target inside its bounds.
     """
-    if problem.loss == "l1":
+    seconds = options.seconds_left()
+    if problem.loss == "l1" or seconds == 0:
         return Guess(table=near_origin(problem).astype(np.float64))
     quiet = SolveOptions(
-        time_limit_s=options.seconds_left() or None,
+        time_limit_s=seconds,
         threads=options.threads,
         stop_at=options.stop_at,
         progress=options.progress,

@@ -35,4 +35,5 @@ def rounded(solution: Solution) -> Solution:
         trace=solution.trace,
         details={**solution.details, "rounded": True, "relaxed_objective": solution.objective},
     )
-    return replace(record, termination=solution.termination)
+    claim = solution.termination
+    return record if claim is Termination.OPTIMAL else replace(record, termination=claim)

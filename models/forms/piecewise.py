@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pgsr.models.domains import domains
 from pgsr.models.forms.matrix import constraint_rows
 from pgsr.models.forms.program import Program
-from pgsr.models.problem import Float64, Int64, Problem
+from pgsr.models.problem import Float64, Int64, Problem, RegionError
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -87,13 +87,19 @@ class Windows:
 
 
 def value_ranges(problem: Problem) -> tuple[Int64, Int64]:
-    """Smallest and largest value (R, N) that bounds, subtree and (Model 2) neighbouring sizes allow."""
+    """Smallest and largest value (R, N) that bounds, subtree and (Model 2) neighbouring sizes allow.
+
+    Raises RegionError if they leave a region nothing.
+    """
     low, high = domains(problem)
     if problem.cumulative:
         low = np.maximum.accumulate(low, axis=1)
         high = np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1].copy()
         low[0, -1] = max(low[0, -1], min(problem.total, high[0, -1]))
-    return low, np.maximum(low, high)
+    clash = np.flatnonzero(np.any(low > high, axis=1))
+    if clash.size:
+        raise RegionError("bounds allow no non-decreasing row", int(clash[0]), "widen them")
+    return low, high
 
 
 def segment_cost(problem: Problem, places: Int64, values: Int64) -> Float64:

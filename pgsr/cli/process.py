@@ -7,11 +7,15 @@ import os
 import signal
 import sys
 import threading
+import time
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from types import FrameType
+
+STARTED = time.monotonic()
+"""About when this process began: this module is the first to be loaded."""
 
 STDOUT = "standard output"
 """The file name of an OSError from writing there."""

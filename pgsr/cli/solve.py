@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,10 +11,14 @@ import typer
 from pgsr.cli.faults import NoPoint
 from pgsr.cli.options import Json, new_place
 from pgsr.cli.output import bars, emit, heading, line, pairs
+from pgsr.cli.process import STARTED
 from pgsr.errors import InputError
 
 if TYPE_CHECKING:
     from pgsr.solvers.base import Solution
+
+RETURN_S = 2.6
+"""Seconds after its time limit at which a command has its answer, whatever the solver does."""
 
 _VERDICT = {True: "optimal, proven", False: "not optimal, proven", None: "not known"}
 
@@ -82,7 +87,11 @@ def solve(
         )
         chosen = registry.select(problem) if solver is None else resolve_solver(solver, problem)
         alone = not getattr(chosen, "interruptible", False) or log is not None
-        solution = run(chosen, problem, options, isolate=alone, log=log)
+        deadline_s = None
+        if time_limit is not None:
+            # What starting up and reading took is taken off, but not what the solver needs to start.
+            deadline_s = time_limit + max(0.5, RETURN_S - (time.monotonic() - STARTED))
+        solution = run(chosen, problem, options, isolate=alone, log=log, deadline_s=deadline_s)
         if round_ and solution.x is not None:
             solution = rounded(solution)
         # A rounded table is what was asked for, whatever it violates: that is what it is there to show.

@@ -67,7 +67,8 @@ class Recorder:
         self._watch = Stopwatch()
         self._options = options
         self._deadline = Deadline(options)
-        self._best: int | float | None = None
+        self.best: NDArray[Any] | None = None
+        self._value: int | float | None = None
         self._bound: int | float | None = None
 
     def start(self) -> None:
@@ -84,9 +85,14 @@ class Recorder:
         if max(self.problem.violations(x).values()) > tolerance(self.problem, x):
             return
         value = self.problem.objective(x)
-        if self._best is None or value < self._best:
-            self._best = value
+        if self._value is None or value < self._value:
+            self._value, self.best = value, x
             self._add(x)
+
+    def offer(self, x: NDArray[Any] | None) -> None:
+        """As `found`, for a point that may be none."""
+        if x is not None and np.all(np.isfinite(x)):
+            self.found(x)
 
     def bounded(self, bound: float | None) -> None:
         """A lower bound on the objective was found."""
@@ -95,7 +101,7 @@ class Recorder:
             self._add(None)
 
     def _add(self, x: NDArray[Any] | None) -> None:
-        point = Observation(seconds=self._watch.seconds(), objective=self._best, bound=self._bound)
+        point = Observation(seconds=self._watch.seconds(), objective=self._value, bound=self._bound)
         self.trace.append(point)
         if self._observe is not None:
             self._observe(point, x)
@@ -152,9 +158,14 @@ class Adapter(ABC):
         except Exception as error:
             text = one_line(f"{type(error).__name__}: {error}")[:300]
             raise SolverFault(f"solver '{self.name}' broke down ({text})") from error
+        x = outcome.x
+        if outcome.termination is not Termination.OPTIMAL:
+            # At a limit a back end may hand over a worse point than it had shown before.
+            recorder.offer(x)
+            x = x if recorder.best is None else recorder.best
         return assess(
             problem,
-            outcome.x,
+            x,
             solver=self.name,
             version=self.version(),
             termination=outcome.termination,

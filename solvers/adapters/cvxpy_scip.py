@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pgsr.errors import InputError
 from pgsr.models.problem import Feature, Problem
 from pgsr.solvers.adapters.adapter import Adapter, Outcome, Recorder
 from pgsr.solvers.adapters.cvxpy_call import call_cvxpy
@@ -13,6 +14,10 @@ from pgsr.solvers.base import SolveOptions
 
 MOST_UNITS = 1e6
 """Distance from target to table, by weight, up to which its answers were exact."""
+
+
+MOST_TOTAL = 2**20
+"""Total above which false bounds were seen."""
 
 
 class CvxpyScipSolver(Adapter):
@@ -27,8 +32,14 @@ class CvxpyScipSolver(Adapter):
     features = frozenset(Feature) - {Feature.RELAXED, Feature.RELAXED_BOUNDS}
 
     def check(self, problem: Problem) -> None:
-        """Refuse counts so far from any table that SCIP's tolerances would hide units."""
+        """Refuse totals, and counts so far from any table, that SCIP's tolerances would hide units."""
         super().check(problem)
+        if problem.total > MOST_TOTAL:
+            raise InputError(
+                f"its bounds can be wrong for totals above {MOST_TOTAL}, here {problem.total}",
+                f"solver {self.name}",
+                "use window or scip",
+            )
         refuse_large_moves(problem, self.name, MOST_UNITS, weighted=True)
 
     def run(self, problem: Problem, options: SolveOptions, recorder: Recorder) -> Outcome:

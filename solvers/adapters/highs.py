@@ -9,6 +9,7 @@ from pgsr.models.forms.matrix import matrix_form, near_origin
 from pgsr.models.forms.program import Program
 from pgsr.models.problem import Feature, Float64, Int64, Problem
 from pgsr.solvers.adapters.adapter import Adapter, Outcome, Recorder, out_of_time
+from pgsr.solvers.adapters.entries import refuse_large_moves
 from pgsr.solvers.adapters.highs_call import call_highs
 from pgsr.solvers.adapters.segments import Raw, solve_in_windows
 from pgsr.solvers.base import SolveOptions
@@ -17,6 +18,10 @@ from pgsr.solvers.statuses import termination
 
 MOST_SQUARES = 5_000
 """Entries up to which its active-set method for quadratic programs gets somewhere."""
+
+
+MOST_UNITS = 1e8
+"""Distance from target to table, by weight, beyond which its tolerances hide units."""
 
 
 class HighsSolver(Adapter):
@@ -29,8 +34,9 @@ class HighsSolver(Adapter):
     features = frozenset(Feature)
 
     def check(self, problem: Problem) -> None:
-        """Refuse relaxations with too many squares."""
+        """Refuse relaxations with too many squares, and counts too far from any table."""
         super().check(problem)
+        refuse_large_moves(problem, self.name, MOST_UNITS, weighted=True)
         if not problem.integer and problem.loss == "l2" and problem.target.size > MOST_SQUARES:
             raise InputError(
                 f"its quadratic method stalls beyond {MOST_SQUARES} entries, here are {problem.target.size}",

@@ -42,6 +42,8 @@ def call_highs(
     Gaps are set to `options.gap`: the defaults stop 1e-4 away from a proof.
     """
     if program.columns == 0:
+        if np.any(program.row_lower > 0) or np.any(program.row_upper < 0):
+            return HighsAnswer(status="kInfeasible", z=None, duals=None, bound=None, iterations=0)
         return HighsAnswer(status="kModelEmpty", z=np.zeros(0), duals=None, bound=0.0, iterations=0)
     import highspy
 

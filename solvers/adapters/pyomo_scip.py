@@ -20,8 +20,11 @@ MOST_SQUARES = 1_000
 MOST_UNITS = 1e4
 """Distance from target to table up to which its relaxations are exact."""
 
-MOST_WHOLE_UNITS = 1e6
-"""The same for integers, by weight: their squares are counted from the rounded relaxation."""
+MOST_WHOLE_UNITS = 400.0
+"""The same for integers, by weight: a tolerance relative to the square of more hides half a unit."""
+
+MOST_TOTAL = 2**20
+"""Total above which answers were seen to be one unit off."""
 
 
 class PyomoScipSolver(Adapter):
@@ -43,6 +46,12 @@ class PyomoScipSolver(Adapter):
                 f"its cuts converge slowly beyond {MOST_SQUARES} entries, here are {problem.target.size}",
                 f"solver {self.name}",
                 "use piqp",
+            )
+        if problem.total > MOST_TOTAL:
+            raise InputError(
+                f"its answers can be a unit off for totals above {MOST_TOTAL}, here {problem.total}",
+                f"solver {self.name}",
+                "use window or scip",
             )
         limit = MOST_WHOLE_UNITS if problem.integer else MOST_UNITS
         refuse_large_moves(problem, self.name, limit, weighted=problem.integer)

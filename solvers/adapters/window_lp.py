@@ -115,6 +115,8 @@ class _Master:
 
     def solve(self) -> HighsAnswer:
         if self.entry.size == 0:
+            if np.any(self.program.row_lower > 0) or np.any(self.program.row_upper < 0):
+                return HighsAnswer(status="kInfeasible", z=None, duals=None, bound=None, iterations=0)
             # Nothing can move yet; prices of nothing will say what should.
             return HighsAnswer(
                 status="kModelEmpty",

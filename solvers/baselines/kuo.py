@@ -24,8 +24,8 @@ counts, so the loss is not used. Different from the publication:
 * `Hg` adds noise to sorted sizes, which no `Problem` holds, and nothing can be recovered from counts.
   `kuo-hg` is therefore made with the measurements, or used as the function `merge_sizes`; it
   takes the problem only to be judged by it. It cannot be made without them, so it is not registered.
-* Ties are shared by rounded cumulative proportions, in the order of children; variances of `Hg` go by units of
-  one rounded size instead of one pooled block.
+* Ties are shared by rounded cumulative proportions, in the order of children; variances of `Hg` go by the
+  units of one rounded size instead of one pooled block.
 
 Cost: O(R N) for the fits (log N more for absolute values); matching handles runs of equal units, so it takes
 O(R N L) steps times at most the children of a parent, whatever the number of units; memory the same.
@@ -33,6 +33,7 @@ O(R N L) steps times at most the children of a parent, whatever the number of un
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -101,8 +102,8 @@ class KuoHcSolver(Heuristic):
 class KuoHgSolver(Heuristic):
     """Noisy sorted sizes, isotonic; matching; merging (Kuo et al. 2018, Hg).
 
-    `measurements`: for each region its noisy sorted unit sizes; `sizes` as for `KuoHcSolver`. The problem gives
-    the tree, the weights and what the table is judged by (either model).
+    `measurements`: for each region its noisy sorted unit sizes; `sizes` as for `KuoHcSolver`. The problem
+    gives the tree, the weights and what the table is judged by (either model).
     """
 
     name = "kuo-hg"
@@ -117,8 +118,9 @@ class KuoHgSolver(Heuristic):
         """Refuse missing features, and measurements of another tree or total."""
         super().check(problem)
         _check_units(problem.total)
-        if len(self.measurements) != problem.regions or len(self.measurements[0]) != problem.total:
-            raise InputError("measurements of other regions or units", f"solver {self.name}", "give one a region")
+        units = _public_units(problem.parent, np.array([len(noisy) for noisy in self.measurements]))
+        if units[0] != problem.total:
+            raise RegionError("the units of the root are not the total", 0, "give the problem's own")
 
     def draft(self, problem: Problem, run: Runner) -> Draft:
         """Fit each region's sizes, match and merge downwards, add up."""
@@ -155,8 +157,6 @@ def merge_sizes(
 
     listed = _size_list(sizes, len(sizes))
     parent = np.ascontiguousarray(parent, dtype=np.int64)
-    if len(measurements) != parent.size:
-        raise InputError("wrong number of measurements", "measurements", f"give {parent.size}, one a region")
     _check_units(_public_units(parent, np.array([len(m) for m in measurements]))[0])
     counts = np.zeros((parent.size, listed.size), dtype=np.int64)
     for r, noisy in enumerate(measurements):
@@ -185,19 +185,20 @@ def merge_counts(parent: Int64, counts: Int64, weights: Float64, sizes: Float64)
     number, size = counts[0, some], sizes[some]
     precision = weights[0] * number
     begin, end = np.zeros(1, dtype=np.int64), np.array([some.size])
-    for first, last in zip(levels[:-1], levels[1:], strict=True):
+    for first, last in itertools.pairwise(levels.tolist()):
         if starts[first] == starts[last]:
             break
         # A child's runs are pieces between the ends of its own sizes and of its parent's runs.
-        children = slice(int(starts[first]), int(starts[last]))
-        own = np.minimum(counts[children].sum(axis=1), (end - begin)[parent[children] - first] + counts.shape[1])
+        children = slice(starts[first], starts[last])
+        above = (end - begin)[parent[children] - first]
+        own = np.minimum(counts[children].sum(axis=1), above + counts.shape[1])
         own[starts[children.start + 1 : children.stop + 1] == starts[children]] = 0  # leaves go to the table
         child_begin = np.cumsum(own) - own
         child_end = child_begin.copy()
         pieces = int(own.sum())
         runs = np.empty(pieces, dtype=np.int64), np.empty(pieces), np.empty(pieces)
         merge_level(
-            int(first), int(last), starts, counts, weights, sizes, (number, size, precision), begin, end,
+            first, last, starts, counts, weights, sizes, (number, size, precision), begin, end,
             runs, child_begin, child_end, table,
         )  # fmt: skip
         (number, size, precision), begin, end = runs, child_begin, child_end
@@ -226,7 +227,7 @@ def _consistent_units(problem: Problem, target: Int64, weight: Float64, run: Run
 def _public_units(parent: Int64, units: Int64) -> Int64:
     units = np.ascontiguousarray(units, dtype=np.int64)
     if units.shape != parent.shape:
-        raise InputError("wrong number of units", "units", f"give {parent.size}, one a region")
+        raise InputError("units for another number of regions", "units", f"give {parent.size}, one a region")
     sums = np.zeros_like(units)
     np.add.at(sums, parent[1:], units[1:])
     inner = np.bincount(parent[1:], minlength=parent.size) > 0

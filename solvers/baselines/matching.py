@@ -15,8 +15,8 @@ def merge_level(first, last, child_start, counts, weight, sizes, runs, begin, en
 
     `counts` (R, N) are estimates of the children; `runs` three arrays of runs: those of region
     `first + i`, in order of size, are entries `begin[i]` to `end[i] - 1`. Runs of the child
-    `child_start[first] + j` go to `out`, from `to[j]` on, in order of size, and `stop[j]` is set to their end;
-    if it is a leaf its units are counted into `table` (R, N) instead, by the nearest of `sizes` (N,).
+    `child_start[first] + j` go to `out`, from `to[j]` on, in order of size, and `stop[j]` is set to their
+    end; if it is a leaf its units are counted into `table` (R, N) instead, by the nearest of `sizes` (N,).
     """
     number, size, precision = runs
     base = child_start[first]

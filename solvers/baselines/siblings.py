@@ -108,22 +108,31 @@ def share_counts(first, last, child_start, target, weight, x):  # type: ignore[n
 
 
 @njit(nogil=True, cache=True)
-def real_rows(parent, target, weight, near, most, z):  # type: ignore[no-untyped-def]
+def start_rows(parent, target, z, u):  # type: ignore[no-untyped-def]
+    """Put each child's own fit into `z` (k, N), and 0 into its scaled dual `u` (k, N)."""
+    count, width = target.shape
+    room, begin = np.zeros((LINES, width)), np.zeros(width, dtype=np.int64)
+    for i in range(count):
+        for s in range(width):
+            room[FIT, s] = target[i, s]
+        pool_free(width, 0.0, float(parent[width - 1]), room, begin)
+        z[i] = room[ROW]
+        u[i] = 0.0
+
+
+@njit(nogil=True, cache=True)
+def real_rows(parent, target, weight, most, z, u):  # type: ignore[no-untyped-def]
     """Least squares of rows `z` (k, N), non-decreasing and >= 0, that add up to the row `parent` (N,).
 
-    `z` is monotone and adds up to within `near`; returns the number of iterations, at most `most`.
+    Goes on from `z`, `u` for at most `most` iterations. `z` is monotone and, in the end, adds up nearly;
+    returns the number of iterations, or -1 if they did not suffice.
     """
     count, width = target.shape
     total = float(parent[width - 1])
     stiff = (1.0 / weight) / (1.0 / weight).sum()
+    near = max(NEAR, 1e-10 * total)
     room, begin = np.zeros((LINES, width)), np.zeros(width, dtype=np.int64)
-    u = np.zeros((count, width))
     gap = np.zeros(width)
-    for i in range(count):
-        for s in range(width):
-            room[FIT, s] = target[i, s]
-        pool_free(width, 0.0, total, room, begin)
-        z[i] = room[ROW]
     for iteration in range(most):
         for s in range(width):
             gap[s] = parent[s]
@@ -144,28 +153,30 @@ def real_rows(parent, target, weight, near, most, z):  # type: ignore[no-untyped
                 u[i, s] -= z[i, s]
         if worst <= near:
             return iteration + 1
-    return most
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def whole_rows(parent, z, out):  # type: ignore[no-untyped-def]
+    """Round `z` (k, N) to non-decreasing rows `out` (k, N) int64 adding up to `parent` (N,), size by size."""
+    count, width = z.shape
+    low, stiff, share = np.zeros(count, dtype=np.int64), np.ones(count), np.empty(count, dtype=np.int64)
+    for s in range(width):
+        whole_shares(z[:, s], stiff, low, parent[s], share)
+        out[:, s] = share
+        low[:] = share
 
 
 @njit(nogil=True, cache=True)
 def share_cumulative(first, last, child_start, target, weight, x):  # type: ignore[no-untyped-def]
-    """Model 2: split the cumulative counts of each region among its children; returns most iterations."""
+    """Model 2: split the cumulative counts of each region among its children."""
     width = x.shape[1]
-    slowest = 0
     for p in range(first, last):
         begin, end = child_start[p], child_start[p + 1]
-        count = end - begin
-        if count == 1:
+        if end - begin == 1:
             x[begin] = x[p]
-        if count < 2:
-            continue
-        z = np.empty((count, width))
-        near = max(NEAR, 1e-10 * x[p, width - 1])
-        slowest = max(slowest, real_rows(x[p], target[begin:end], weight[begin:end], near, MOST, z))
-        low, stiff = np.zeros(count, dtype=np.int64), np.ones(count)
-        for s in range(width):
-            out = np.empty(count, dtype=np.int64)
-            whole_shares(z[:, s], stiff, low, x[p, s], out)
-            x[begin:end, s] = out
-            low = out
-    return slowest
+        if end - begin > 1:
+            z, u = np.empty((end - begin, width)), np.empty((end - begin, width))
+            start_rows(x[p], target[begin:end], z, u)
+            real_rows(x[p], target[begin:end], weight[begin:end], MOST, z, u)
+            whole_rows(x[p], z, x[begin:end])

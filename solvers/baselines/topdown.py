@@ -28,11 +28,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.models.problem import Feature, Problem
+from pgsr.models.problem import Feature, Float64, Int64, Problem
 from pgsr.solvers.baselines.heuristic import Draft, Heuristic, measured
 
 if TYPE_CHECKING:
     from pgsr.solvers.native.schedule import Runner
+
+_LARGE = 100_000
+"""Entries of a family's table from which the time limit is looked at while it is fitted."""
 
 
 class TopDownSolver(Heuristic):
@@ -45,7 +48,7 @@ class TopDownSolver(Heuristic):
 
     def draft(self, problem: Problem, run: Runner) -> Draft:
         """Fit the root, then all children of a level at a time, on all threads."""
-        from pgsr.solvers.baselines.siblings import share_counts, share_cumulative, whole_shares
+        from pgsr.solvers.baselines.siblings import share_counts, whole_shares
         from pgsr.solvers.native.schedule import call
 
         target, weight = measured(problem)
@@ -54,11 +57,44 @@ class TopDownSolver(Heuristic):
             from pgsr.solvers.baselines.rows import fit_squares
 
             x[0] = fit_squares(target[:1], np.array([problem.total]), problem.total)[0]
-            iterations = run.down(
-                call(share_cumulative, problem.child_start, target, weight, x), "children given parents"
-            )
-            return Draft(x=x, details={"most_iterations": max(iterations, default=0)})
+            run.down(_Families(problem, run, target, weight, x).share, "children given parents")
+            return Draft(x=x)
         width = problem.width
         whole_shares(target[0], np.ones(width), np.zeros(width, dtype=np.int64), problem.total, x[0])
         run.down(call(share_counts, problem.child_start, target, weight, x), "children given parents")
         return Draft(x=x)
+
+
+class _Families:
+    """Children of Model 2; large families stop for the time limit now and then, the others run compiled."""
+
+    def __init__(self, problem: Problem, run: Runner, target: Int64, weight: Float64, x: Int64) -> None:
+        self.starts, self.run = problem.child_start, run
+        self.target, self.weight, self.x = target, weight, x
+        self.large = np.flatnonzero(np.diff(self.starts) * problem.width > _LARGE)
+
+    def share(self, first: int, last: int) -> None:
+        """Split the rows `first` .. `last - 1` among their children."""
+        from pgsr.solvers.baselines.siblings import share_cumulative
+
+        at = first
+        inside = slice(*np.searchsorted(self.large, (first, last)))
+        for p in self.large[inside].tolist():
+            share_cumulative(at, p, self.starts, self.target, self.weight, self.x)
+            self._large(p)
+            at = p + 1
+        share_cumulative(at, last, self.starts, self.target, self.weight, self.x)
+
+    def _large(self, p: int) -> None:
+        from pgsr.solvers.baselines.siblings import MOST, real_rows, start_rows, whole_rows
+
+        children = slice(int(self.starts[p]), int(self.starts[p + 1]))
+        row, target, weight = self.x[p], self.target[children], self.weight[children]
+        z, u = np.empty(target.shape), np.empty(target.shape)
+        start_rows(row, target, z, u)
+        step = max(1, _LARGE * 10 // z.size)
+        for _ in range(0, MOST, step):
+            self.run.check()
+            if real_rows(row, target, weight, step, z, u) >= 0:
+                break
+        whole_rows(row, z, self.x[children])

@@ -39,5 +39,21 @@ def expected_reason(expected: Iterable[ExpectedFailure], solver: str, case: str,
     return None
 
 
-EXPECTED: tuple[ExpectedFailure, ...] = ()
+FIRST_ORDER = "a first-order method: at counts of 24,000 it leaves violations of more than 1e-6 of a unit"
+NOT_FEASIBLE = (
+    "reaches_the_optimum",
+    "point_is_feasible",
+    "claims_stand",
+    "pitfall_2_false_optimum",
+    "pitfall_8_solved_infeasible",
+)
+
+EXPECTED: tuple[ExpectedFailure, ...] = tuple(
+    ExpectedFailure(solver=solver, case=case, check=check, reason=FIRST_ORDER)
+    for solver, case in (
+        ("cvxpy-osqp", "model2-large-objective-relaxed"),
+        ("cvxpy-scs", "model1-large-objective-relaxed"),
+    )
+    for check in NOT_FEASIBLE
+)
 """The expected failures of the solvers that come with pgsr."""

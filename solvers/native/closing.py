@@ -73,6 +73,4 @@ def search_table(problem: Problem, z: Float64, options: SolveOptions, seconds: f
         multipliers = matrix_form(problem).multipliers(linear.duals)
     recorder = Recorder(problem, quiet)
     found = search(problem, linear, linear.value, objective_step(problem), quiet, recorder, {})
-    return Closing(
-        table=found.x, multipliers=multipliers, claimed=found.termination is Termination.OPTIMAL
-    )
+    return Closing(table=found.x, multipliers=multipliers, claimed=found.termination is Termination.OPTIMAL)

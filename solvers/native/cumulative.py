@@ -1,10 +1,10 @@
 """`cumulative`: Model 2 in whole numbers with squares, at any size, with a proof or a proven gap.
 
 Splitting on interpolated squares approaches the best linear bound, and its prices prove a bound in integer
-arithmetic. Its table is rounded down the tree, improved by exchanges and merged with the best one so far. Ties
-leave it between corners, so now and then it is steered to one by a little noise on the targets. Bound and
-table take turns: whichever gained more last time goes on, until they meet or neither moves. What is left of a
-small gap goes to stock HiGHS. [Fioretto2021] Model 2.
+arithmetic. Its table is rounded down the tree, improved by exchanges and merged with the best one so far.
+Ties leave it between corners, so now and then it is steered to one by a little noise on the targets. Bound
+and table take turns: whichever gained more last time goes on, until they meet or neither moves. What is left
+of a small gap goes to stock HiGHS. [Fioretto2021] Model 2.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr.models.problem import Feature, Float64, Int64, Problem
+from pgsr.models.problem import Feature, Float64, Problem
 from pgsr.solvers.base import (
     Availability,
     Certificate,
@@ -36,10 +37,12 @@ if TYPE_CHECKING:
 
 _TURN = 60  # iterations of one turn
 _EARLY = 20  # iterations before the first rounding that is worth merging
-_IDLE = 4  # turns in a row without gain after which one side is given up
+_IDLE = 2, 5  # turns in a row without gain after which bound or table is given up
 _MOST_TURNS = 60
+_SLOW = 0.01  # gain of a turn, relative to the gap, that is none
 _LITTLE = 1e-3  # gain, in steps of the objective, that is none
 _OPEN = 0.02  # gap of a region, in units of the objective's step, from which it counts as open
+_SUBTREES = 40  # solved again at most
 _FLOAT_GAP = 1e-9  # relative gap that is called optimal where weights allow no exact proof
 
 
@@ -73,7 +76,7 @@ class CumulativeSolver:
     def solve_with_multipliers(
         self, problem: Problem, options: SolveOptions
     ) -> tuple[Solution, Float64 | None]:
-        """The solution, and the prices (inner rows, N) that prove its bound: `multiplier_bound` takes them."""
+        """The solution, and the prices (inner rows, N) that prove its bound, for `multiplier_bound`."""
         self.check(problem)
         from pgsr.solvers.native.schedule import OutOfTime, runner
 
@@ -147,7 +150,7 @@ class _Work:
             self.incumbent.offer(np.rint(start).astype(np.int64))
             self._show()
         if self.problem.regions == 1:
-            self._finish()
+            self._prove()
             return Termination.OPTIMAL, "one row, fitted"
         self._iterate(_EARLY)
         self._round("rounding", improve=False)
@@ -162,8 +165,6 @@ class _Work:
 
     def settle(self) -> None:
         """Whatever has happened: a table, prices, and what they prove."""
-        from dataclasses import replace
-
         unlimited = replace(self.run, deadline=None)
         self.run = self.split.run = self.incumbent.run = unlimited
         if self.incumbent.x is None:
@@ -190,32 +191,23 @@ class _Work:
             "exchanges": table.route,
             "bound_kind": "exact integers" if exact else "float",
             "gap": gap,
-            "open_regions": self._open_regions() if gap else 0,
+            "open_regions": int((self._gaps() > self._open()).sum()) if gap else 0,
             "closed_by": "solver-trusted" if self.trusted and not proof.optimal else "",
         }
 
-    def _open_regions(self) -> int:
-        """How many regions cost clearly more than their part of the bound: where the gap sits."""
+    def _gaps(self) -> Float64:
+        """Every region's part of the gap (R,)."""
         from pgsr.solvers.native.multipliers import multiplier_bound
+        from pgsr.solvers.native.subtrees import region_gaps
 
         assert self.prices is not None
         assert self.incumbent.x is not None
-        problem, x, prices = self.problem, self.incumbent.x, self.prices
-        parts = multiplier_bound(problem, prices).per_region
-        unit = 1.0 if self.step is None else float(self.step)
-        inner = problem.inner()
-        count, rows = 0, max(1, (1 << 18) // problem.width)
-        for first in range(0, problem.regions, rows):
-            part = slice(first, min(first + rows, problem.regions))
-            tilt = np.zeros((part.stop - first, problem.width))
-            own = np.flatnonzero(inner[part])
-            tilt[own] = prices[first + own]
-            skip = 1 if first == 0 else 0
-            tilt[skip:] -= prices[problem.parent[first + skip : part.stop]]
-            off = (x[part] - problem.target[part]).astype(np.float64)
-            cost = problem.region_weights[part] * (off * off).sum(axis=1) + (tilt * x[part]).sum(axis=1)
-            count += int((cost - parts[part] > _OPEN * unit).sum())
-        return count
+        parts = multiplier_bound(self.problem, self.prices).per_region
+        return region_gaps(self.problem, self.incumbent.x, self.prices, parts)
+
+    def _open(self) -> float:
+        """The gap from which a region counts as open."""
+        return _OPEN * (1.0 if self.step is None else float(self.step))
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
@@ -300,23 +292,31 @@ class _Work:
             unit = _FLOAT_GAP * max(1.0, float(self.incumbent.value))
         gains, idle = [math.inf, math.inf], [0, 0]
         for turn in range(_MOST_TURNS):
-            if idle[0] >= _IDLE and idle[1] >= _IDLE:
+            stuck = [count >= most for count, most in zip(idle, _IDLE, strict=True)]
+            if all(stuck):
                 return
-            table = idle[0] >= _IDLE or (idle[1] < _IDLE and gains[1] >= gains[0])
+            table = stuck[0] or (not stuck[1] and gains[1] >= gains[0])
             lower, value = self.lower, self.incumbent.value
             if table:
                 self.split.steer(self._rng)
-                self._iterate(_TURN, "steered splitting")
+                self._iterate(_TURN * (1 + idle[1]), "steered splitting")
                 self._round("rounding and exchanges", improve=True)
             else:
                 self.split.release()
                 self._iterate(_TURN + 10 * turn)
             side = 1 if table else 0
             gains[side] = (self.lower - lower) + float(value - self.incumbent.value)
-            idle[side] = 0 if gains[side] > unit else idle[side] + 1
-            gains[side] *= 0.5 ** idle[side]
+            if gains[side] > max(unit, _SLOW * self.gap):
+                idle[side] = 0
+            else:
+                idle[side] += 1
+                gains[side] *= 0.5 ** idle[side]
             if self._done():
                 return
+            if table and idle[side] % 2 == 1:
+                self._subtrees()
+                if self._done():
+                    return
 
     def _close(self) -> None:
         """Hand what is left of a small problem to HiGHS."""
@@ -325,27 +325,39 @@ class _Work:
 
         for name, method in (("face program", face_table), ("search", search_table)):
             self.run.check()
-            left = self.options.seconds_left()
-            if self.options.time_limit_s is not None:
-                left = max(0.01, self.options.time_limit_s - self.watch.seconds())
             with self._stage(name):
-                found = method(self.problem, self.split.z, self.options, left)
+                found = method(self.problem, self.split.z, self.options, self._left())
                 if found.multipliers is not None:
                     value = float(multiplier_bound(self.problem, found.multipliers).bound)
                     if value > self.lower:
                         self._extra, self._extra_bound = found.multipliers, value
                 if found.table is not None:
-                    self._offer(found.table)
+                    self.incumbent.offer(found.table)
                 self.trusted = self.trusted or found.claimed
             self._show()
             if self._done():
                 return
 
-    def _offer(self, x: Int64) -> None:
-        self.incumbent.offer(x.copy())
+    def _subtrees(self) -> None:
+        """Solve small subtrees again where the gap sits."""
+        from pgsr.solvers.native.subtrees import open_tops, solved_again, subtree_rows
 
-    def _finish(self) -> None:
         self._prove()
+        assert self.incumbent.x is not None
+        with self._stage("subtrees"):
+            for top in open_tops(self.problem, self._gaps(), self._open(), _SUBTREES):
+                self.run.check()
+                options = replace(self.options, time_limit_s=self._left())
+                rows = solved_again(self.problem, self.incumbent.x, top, options)
+                if rows is not None:
+                    self.incumbent.replace_rows(subtree_rows(self.problem, top), rows)
+                    self._show()
+
+    def _left(self) -> float | None:
+        """Seconds left for a back end; a hundredth at least."""
+        if self.options.time_limit_s is None:
+            return None
+        return max(0.01, self.options.time_limit_s - self.watch.seconds())
 
     def _verdict(self, why: str) -> tuple[Termination, str]:
         value = max(1.0, float(self.incumbent.value))

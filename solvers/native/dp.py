@@ -26,7 +26,6 @@ class DpSolver:
 
     name = "dp"
     scale = 10**4
-    interruptible = True
     features = frozenset(
         {Feature.HIERARCHICAL, Feature.INTEGER, Feature.L2, Feature.L1, Feature.WEIGHTS, Feature.BOUNDS}
     )

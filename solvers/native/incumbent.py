@@ -15,7 +15,8 @@ from pgsr.solvers.native.merge import merge
 from pgsr.solvers.native.pairchain import PairShifts, few_leaves
 from pgsr.solvers.native.schedule import OutOfTime, Runner
 from pgsr.solvers.native.topdown import round_down_the_tree
-from pgsr.solvers.native.treemoves import exchange_units
+from pgsr.solvers.native.treemoves import Exchanger
+
 
 def objective_step(problem: Problem) -> Fraction | None:
     """The largest number of which the objective of every whole table is a multiple; None if unknown."""
@@ -51,6 +52,8 @@ class Incumbent:
         self._spare: Int64 | None = None
         self._slack = smallest_gain(problem)
         self._pairs = PairShifts(problem) if few_leaves(problem) else None
+        self._exchanger = Exchanger(problem) if self._pairs is None else None
+        self._last: Int64 | None = None  # the table that exchanges were tried on last
 
     @property
     def route(self) -> str:
@@ -75,23 +78,41 @@ class Incumbent:
         """Merge in the table `x` (R, N) if it is feasible; it may be overwritten."""
         if max(self.problem.violations(x).values()) <= tolerance(self.problem, x):
             self._merge(x, improve=False)
+            self._forget()
+
+    def replace_rows(self, rows: Int64, values: Int64) -> None:
+        """Put `values` (rows, N) into `rows` of the table, which the caller knows to be better so."""
+        assert self.x is not None
+        self.x[rows] = values
+        self.value = self.problem.exact_objective(self.x)
+        self._forget()
+
+    def _forget(self) -> None:
+        """The table has changed behind the exchanges' back: they look at everything again."""
+        if self._exchanger is not None:
+            self._exchanger, self._last = Exchanger(self.problem), None
 
     def _exchange(self, x: Int64) -> None:
-        if self._pairs is not None:
+        if self._exchanger is None:
+            assert self._pairs is not None
             self._pairs.improve(x, self.run, slack=self._slack)
-        else:
-            exchange_units(self.problem, x, self.run, slack=self._slack)
+            return
+        if self._last is not None and self._last is not x:
+            self._exchanger.moved(self._last, x, replace(self.run, deadline=None))
+        self._last = x
+        self._exchanger.improve(x, self.run, slack=self._slack)
 
     def _merge(self, found: Int64, *, improve: bool) -> None:
         if self.x is None:
             self.x, self.value = found, self.problem.exact_objective(found)
             return
         gain = merge(self.problem, self.x, found, slack=self._slack)
+        if gain > 0:
+            self.value = self.problem.exact_objective(self.x)
         self._spare = found
-        if gain <= 0:
+        if not improve:
             return
         try:
-            if improve:
-                self._exchange(self.x)
+            self._exchange(self.x)
         finally:
             self.value = self.problem.exact_objective(self.x)

@@ -66,6 +66,8 @@ class ProximitySolver:
     def solve(self, problem: Problem, options: SolveOptions) -> Solution:
         """Solve Model 1; see the module. At the time limit the best feasible table so far is returned."""
         self.check(problem)
+        # Loaded here, so that the time limit counts from when all is there.
+        from pgsr.solvers.native import activeset, cheapest, sweep  # noqa: F401
         from pgsr.solvers.native.schedule import OutOfTime, runner
 
         watch = Stopwatch()

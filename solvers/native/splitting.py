@@ -184,9 +184,12 @@ class SplittingSolver:
         x = multipliers = None
         details = {}
 
+        best = [math.inf, -math.inf]
+
         def note(upper: float, lower: float) -> None:
-            objective = upper if upper < math.inf else None
-            trace.append(Observation(seconds=watch.seconds(), objective=objective, bound=lower))
+            best[:] = min(best[0], upper), max(best[1], lower)
+            objective = best[0] if best[0] < math.inf else None
+            trace.append(Observation(seconds=watch.seconds(), objective=objective, bound=best[1]))
             if options.observe is not None:
                 options.observe(trace[-1], None)
 

@@ -1,8 +1,8 @@
 """The interpolated splitting method, steered to corners of its linear program by noise on the targets.
 
-Where whole targets and weights leave ties, the limit is a mixture of optima, which rounds badly. With a little
-noise on the targets (and only while iterating: bounds are those of the true ones) it is a single corner, and
-mostly whole.
+Where whole targets and weights leave ties, the limit is a mixture of optima, which rounds badly. With a
+little noise on the targets (and only while iterating: bounds are those of the true ones) it is a single
+corner, and mostly whole.
 """
 
 from __future__ import annotations

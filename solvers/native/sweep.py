@@ -12,11 +12,10 @@ from pgsr.levelorder import Int64
 from pgsr.models.problem import Problem
 from pgsr.solvers.native.costs import L1_STEP, L2_STEP, empty_table, numeric_weights, reach_of
 from pgsr.solvers.native.schedule import Runner, call, inner_rows
-from pgsr.solvers.native.windows import shift_rows, slope, window, windows_down, windows_up
+from pgsr.solvers.native.windows import shift_rows, window, windows_down, windows_up
 
 # The compiled helpers as plain Python, for the few entries of the dummy root.
 _window: Callable[..., tuple[int, int]] = window.py_func
-_slope: Callable[..., Any] = slope.py_func
 
 
 class Sweep:
@@ -73,8 +72,10 @@ class Sweep:
                 own = np.zeros(max(0, int(hi - lo)), dtype=weight.dtype)
                 if lo > hi:
                     return False
-            steps = [_slope(mode, weight[0], base[0, s] + step * d, step, y[0, s]) for d in range(lo, hi)]
-            lists.append(own + np.array(steps, dtype=weight.dtype))
+            # As `slope`, which is compiled, for a whole window at once.
+            gap = base[0, s] + step * np.arange(lo, hi) - y[0, s]
+            steps = 2 * gap + step if mode == L2_STEP else np.abs(gap + step) - np.abs(gap)
+            lists.append(own + (weight[0] * steps).astype(weight.dtype))
             lows.append(int(lo))
         want = (self._problem.total - int(base[0].sum())) // step - sum(lows)
         values = np.concatenate(lists)

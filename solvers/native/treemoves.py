@@ -8,9 +8,6 @@ sizes has a gain, no exchange of two leaves helps. O(R (b - a + 1)) a pass. [Fio
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 from numba import njit
 
@@ -19,6 +16,8 @@ from pgsr.solvers.native.schedule import Runner, call, inner_rows
 
 _TRIES = 4  # rounds of exchanges at one region; the next pass goes on
 _BUDGET = 3e9  # entries looked at in one round of ranges
+_KEPT = 1 << 24  # numbers that are kept of each kind
+_ROOT_TRIES = 1000
 _HUGE = np.inf
 
 
@@ -61,12 +60,19 @@ def refresh(p, child_start, x, target, weight, a, b, up, down, up_at, down_at): 
 
 
 @njit(nogil=True, cache=True)
-def move(c, sign, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at):  # type: ignore[no-untyped-def]
-    """Add `sign` to region c and its cheapest leaf over sizes a .. b; renew what is known below c's parent."""
+def move(  # type: ignore[no-untyped-def]
+    c, sign, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at, changed, now
+):
+    """Add `sign` to region c and its cheapest leaf over sizes a .. b; renew what is known below c's parent.
+
+    Regions with a changed row below them get the time `now` in `changed`.
+    """
     top = parent[c]
     while True:
         for s in range(a, b + 1):
             x[c, s] += sign
+        if c > 0:
+            changed[parent[c]] = now
         if child_start[c] == child_start[c + 1]:
             break
         c = up_at[c] if sign > 0 else down_at[c]
@@ -78,7 +84,7 @@ def move(c, sign, parent, child_start, x, target, weight, a, b, up, down, up_at,
 
 @njit(nogil=True, cache=True)
 def exchange_children(  # type: ignore[no-untyped-def]
-    p, slack, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at
+    p, slack, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at, changed, now
 ):
     """Exchange between pairs of children of p, the cheapest first, each child once; return the gain."""
     begin = child_start[p]
@@ -95,7 +101,7 @@ def exchange_children(  # type: ignore[no-untyped-def]
             i += 1
         while j < count and used[taking[j]]:
             j += 1
-        if i == count or j == count:
+        if count in (i, j):
             break
         give, take = adding[i], taking[j]
         if give == take:  # the second best of either side
@@ -116,33 +122,94 @@ def exchange_children(  # type: ignore[no-untyped-def]
             break
         used[give] = used[take] = True
         gain -= cost
-        move(begin + give, 1, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at)
-        move(begin + take, -1, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at)
+        move(
+            begin + give,
+            1,
+            parent,
+            child_start,
+            x,
+            target,
+            weight,
+            a,
+            b,
+            up,
+            down,
+            up_at,
+            down_at,
+            changed,
+            now,
+        )
+        move(
+            begin + take,
+            -1,
+            parent,
+            child_start,
+            x,
+            target,
+            weight,
+            a,
+            b,
+            up,
+            down,
+            up_at,
+            down_at,
+            changed,
+            now,
+        )
     return gain
 
 
 @njit(nogil=True, cache=True)
 def pass_exchange(  # type: ignore[no-untyped-def]
-    first, last, slack, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at
+    first,
+    last,
+    slack,
+    parent,
+    child_start,
+    x,
+    target,
+    weight,
+    a,
+    b,
+    up,
+    down,
+    up_at,
+    down_at,
+    changed,
+    now,
+    since,
 ):
-    """Exchange units below every region of a range, bottom-up, over sizes a .. b; return the gain."""
+    """Exchange units below every region of a range, bottom-up, over sizes a .. b; return the gain.
+
+    Regions below which nothing has changed after the time `since` are as they were left then.
+    """
     gain = 0.0
     for p in range(last - 1, first - 1, -1):
-        if child_start[p] == child_start[p + 1]:
+        begin, end = child_start[p], child_start[p + 1]
+        if begin == end:
+            continue
+        if child_start[begin] < child_start[end]:
+            for c in range(begin, end):
+                if child_start[c] < child_start[c + 1]:
+                    changed[p] = max(changed[p], changed[c])
+        if changed[p] <= since:
             continue
         for _ in range(_TRIES):
             if not refresh(p, child_start, x, target, weight, a, b, up, down, up_at, down_at) < -slack:
                 break
             gain += exchange_children(
-                p, slack, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at
+                p, slack, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at, changed, now
             )
         else:
             refresh(p, child_start, x, target, weight, a, b, up, down, up_at, down_at)
+            changed[p] = now + 1  # not done here
     return gain
 
 
 @njit(nogil=True, cache=True)
-def move_root(slack, tries, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at):  # type: ignore[no-untyped-def]
+def move_root(  # type: ignore[no-untyped-def]
+    slack, tries, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at, changed, now
+):
     """Move single units of the whole tree over sizes a .. b, short of the last; return the gain."""
     gain = 0.0
     for _ in range(tries):
@@ -151,44 +218,84 @@ def move_root(slack, tries, parent, child_start, x, target, weight, a, b, up, do
             break
         gain -= min(more, less)
         sign = 1 if more <= less else -1
-        move(0, sign, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at)
+        move(0, sign, parent, child_start, x, target, weight, a, b, up, down, up_at, down_at, changed, now)
     return gain
 
 
-def size_ranges(problem: Problem) -> Iterator[tuple[int, int]]:
+@njit(nogil=True, cache=True)
+def mark_changed(first, last, child_start, old, new, changed, now):  # type: ignore[no-untyped-def]
+    """Set `changed` to `now` at regions of a range below which the rows of children differ."""
+    for p in range(first, last):
+        for c in range(child_start[p], child_start[p + 1]):
+            for s in range(old.shape[1]):
+                if old[c, s] != new[c, s]:
+                    changed[p] = now
+                    break
+
+
+def size_ranges(problem: Problem) -> list[tuple[int, int]]:
     """Ranges of sizes (first, last) worth a pass: all of them, or the short ones of a large problem."""
     width, looked = problem.width, 0.0
+    out = []
     for length in range(1, width + 1):
         looked += float(problem.regions) * length * (width - length + 1)
         if length > 1 and looked > _BUDGET:
-            return
-        for a in range(width - length + 1):
-            yield a, a + length - 1
+            break
+        out += [(a, a + length - 1) for a in range(width - length + 1)]
+    return out
 
 
-def exchange_units(problem: Problem, x: Int64, run: Runner, *, slack: float, rounds: int = 20) -> float:
-    """Improve the feasible `x` (R, N) in place until no exchange over any range gains more than `slack`.
+class Exchanger:
+    """Exchanges on one table after another; regions that have not changed since are not looked at again."""
 
-    At most `rounds` of all ranges. Returns the gain. `x` is feasible whenever this returns or raises
-    OutOfTime.
-    """
-    rows = max(1, inner_rows(problem))
-    costs: tuple[Any, ...] = (np.zeros(rows), np.zeros(rows))
-    places: tuple[Any, ...] = (np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int64))
-    tree = (problem.parent, problem.child_start, x, problem.target, problem.region_weights)
-    ranges = list(size_ranges(problem))
-    gain, idle = 0.0, 0
-    for _ in range(rounds):
-        for a, b in ranges:
-            tail = (*tree, a, b, *costs, *places)
-            found = 0.0
-            if problem.regions > 1:
-                found = sum(run.up(call(pass_exchange, slack, *tail)))
-            if b + 1 < problem.width:
-                found += move_root(slack, 1000, *tail)
-            gain += found
-            idle = 0 if found > 0 else idle + 1
-            run.check()
-            if idle >= len(ranges):
-                return gain
-    return gain
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._ranges = size_ranges(problem)
+        rows = max(1, inner_rows(problem))
+        # What is known of a range of sizes is kept, where memory allows, for the next pass over it.
+        self._kept = rows * len(self._ranges) <= _KEPT
+        sets = len(self._ranges) if self._kept else 1
+        small = np.int32 if problem.regions < 2**31 else np.int64
+        self._costs = [(np.zeros(rows), np.zeros(rows)) for _ in range(sets)]
+        self._places = [(np.zeros(rows, dtype=small), np.zeros(rows, dtype=small)) for _ in range(sets)]
+        self._changed = np.ones(rows, dtype=np.int64)
+        self._looked = np.zeros(len(self._ranges), dtype=np.int64)
+        self._now = 1
+
+    def moved(self, old: Int64, new: Int64, run: Runner) -> None:
+        """Take note that the next table is `new` (R, N); `old` is the one improved last."""
+        self._now += 1
+        run.up(call(mark_changed, self._problem.child_start, old, new, self._changed, self._now))
+
+    def improve(self, x: Int64, run: Runner, *, slack: float, rounds: int = 20) -> float:
+        """Improve the feasible `x` (R, N) in place until no exchange over any range gains more than `slack`.
+
+        `x` is the table improved last, or one that `moved` was told of. At most `rounds` of all ranges.
+        Returns the gain. `x` is feasible whenever this returns or raises OutOfTime.
+        """
+        problem = self._problem
+        tree = (problem.parent, problem.child_start, x, problem.target, problem.region_weights)
+        gain, idle = 0.0, 0
+        for _ in range(rounds):
+            for k, (a, b) in enumerate(self._ranges):
+                self._now += 1
+                here = k if self._kept else 0
+                since = int(self._looked[k]) if self._kept else -1
+                tail = (*tree, a, b, *self._costs[here], *self._places[here], self._changed, self._now)
+                found = 0.0
+                if problem.regions > 1:
+                    found = sum(run.up(call(pass_exchange, slack, *tail, since)))
+                if b + 1 < problem.width:
+                    found += move_root(slack, _ROOT_TRIES, *tail)
+                self._looked[k] = self._now
+                gain += found
+                idle = 0 if found > 0 else idle + 1
+                run.check()
+                if idle >= len(self._ranges):
+                    return gain
+        return gain
+
+
+def exchange_units(problem: Problem, x: Int64, run: Runner, *, slack: float) -> float:
+    """Improve the feasible `x` (R, N) in place by exchanges until none gains; returns the gain."""
+    return Exchanger(problem).improve(x, run, slack=slack)

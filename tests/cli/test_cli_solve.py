@@ -146,13 +146,13 @@ def test_whole_numbers_written_as_floats_count_as_integers(run, write, instance)
     assert type(verdict["objective"]) is int
 
 
-def test_a_cumulative_instance_has_no_solver_yet_but_a_verdict(run, write, instance) -> None:
+def test_a_cumulative_instance_is_solved_and_judged(run, write, instance) -> None:
     regions = [{"id": "r", "parent": None, "noisy": [1, 3, 2]}]
     path = write(instance(regions, model="cumulative", total=4))
-    done = run("solve", path, "--out", "solution.json")
-    done.refused("no installed solver takes", "cumulative")
+    record = run("solve", path, "--out", "solved.json", "--json").record
+    assert (record["objective"], record["certificate"]) == (5, True)
+    assert run("verify", path, "solved.json", "--json").record["feasible"] is True
     run("solve", path, "--solver", "proximity").refused("does not take", "cumulative")
-    assert not Path("solution.json").exists()
     solution = write(json.dumps({"format": "pgsr-solution/1", "values": {"r": [1, 2, 4]}}), "solution.json")
     verdict = run("verify", path, solution, "--json").record
     assert (verdict["feasible"], verdict["optimal"], verdict["objective"]) == (True, None, 5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from pgsr.solvers.adapters.pyomo_highs import PyomoHighsSolver, _windows
 from pgsr.solvers.adapters.pyomo_scip import PyomoScipSolver
 from pgsr.solvers.base import PointStatus, SolveOptions, Termination
 
-VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))
+VECTORS = json.loads(files("pgsr.solvers.conformance").joinpath("vectors.json").read_text())
 FEW = (3, 20, 21, 36, 51)
 """Trees of both models in the quick run; all 60 are slow."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,11 @@ from pgsr.solvers.native.multipliers import multiplier_bound
 from pgsr.solvers.native.schedule import inner_rows
 
 HERE = Path(__file__).parent
-VECTORS = [v for v in json.loads((HERE / "vectors.json").read_text()) if v["model"] == "cumulative"]
+VECTORS = [
+    v
+    for v in json.loads(files("pgsr.solvers.conformance").joinpath("vectors.json").read_text())
+    if v["model"] == "cumulative"
+]
 WEIGHTS = ["unit", "equal", "dyadic", "threes", "float", "zero"]
 
 

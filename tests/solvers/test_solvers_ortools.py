@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from pgsr.solvers.adapters.mincostflow import MinCostFlowSolver
 from pgsr.solvers.base import PointStatus, SolveOptions, Termination
 
 HERE = Path(__file__).parent
-VECTORS = json.loads((HERE / "vectors.json").read_text())
+VECTORS = json.loads(files("pgsr.solvers.conformance").joinpath("vectors.json").read_text())
 ONE = SolveOptions(threads=1)
 STAR = [-1, 0, 0]
 BOUNDS = ["none", "lower", "upper", "both", "pins"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from pgsr.solvers.adapters import entries, scip
 from pgsr.solvers.base import PointStatus, SolveOptions, Termination
 from pgsr.solvers.registry import get
 
-VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text())
+VECTORS = json.loads(files("pgsr.solvers.conformance").joinpath("vectors.json").read_text())
 LIMIT = SolveOptions(time_limit_s=60)
 BOTH = ("scip", "gurobi")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import cvxpy as cp
@@ -24,7 +25,11 @@ from pgsr.solvers.native.splitrows import FIT, LINES, ROW, pool
 from pgsr.solvers.native.splitting import SplittingSolver, piecewise_guess, relax_cumulative
 
 HERE = Path(__file__).parent
-VECTORS = [v for v in json.loads((HERE / "vectors.json").read_text()) if v["model"] == "cumulative"]
+VECTORS = [
+    v
+    for v in json.loads(files("pgsr.solvers.conformance").joinpath("vectors.json").read_text())
+    if v["model"] == "cumulative"
+]
 SOLVER = SplittingSolver()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,11 @@ from pgsr.solvers.certificate import certify
 from pgsr.solvers.registry import get
 
 HERE = Path(__file__).parent
-VECTORS = [v for v in json.loads((HERE / "vectors.json").read_text()) if v["model"] == "hierarchical"]
+VECTORS = [
+    v
+    for v in json.loads(files("pgsr.solvers.conformance").joinpath("vectors.json").read_text())
+    if v["model"] == "hierarchical"
+]
 
 
 def problem_of(vector, folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from pgsr.solvers.adapters.window_lp import solve_linear
 from pgsr.solvers.base import PointStatus, SolveOptions, Termination
 
 HERE = Path(__file__).parent
-VECTORS = json.loads((HERE / "vectors.json").read_text())
+VECTORS = json.loads(files("pgsr.solvers.conformance").joinpath("vectors.json").read_text())
 
 COUNTEREXAMPLE = Problem(
     parent=[-1, 0, 0, 1, 1, 2],
