@@ -111,6 +111,7 @@ def _certify_relaxed(problem: Problem, x: NDArray[Any], options: SolveOptions) -
     if problem.loss == "l1" and np.array_equal(x, np.rint(x)):
         # Whole data: an integer table attains the optimum of the relaxation, so the exact proof holds.
         return replace(_certify_feasible(problem.integers(), x.astype(np.int64), options), exchange=None)
+    x = x.astype(np.float64, copy=False)
     objective = float(problem.objective(x))
     allowed = RELAXED_GAP * max(1.0, abs(objective))
     found = cheapest_exchange(problem, x, options)

@@ -38,13 +38,15 @@ def get(name: str) -> Solver:
 def capable(problem: Problem) -> tuple[Solver, ...]:
     """All available solvers whose features cover what `problem` requires, and that do not refuse its size.
 
-    A solver that cannot be loaded is left out.
+    A solver that cannot be loaded is left out, and so are heuristics: they promise nothing.
     """
     found = []
     for name in names():
         try:
             solver = get(name)
             if not (problem.requires <= solver.features and solver.availability().available):
+                continue
+            if getattr(solver, "heuristic", False):
                 continue
             solver.check(problem)
         except (InputError, SolverFault):

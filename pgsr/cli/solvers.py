@@ -18,7 +18,8 @@ def solvers(as_json: Json = False) -> None:
         return
     for entry in found:
         state = entry["version"] if entry["available"] else f"not available: {entry['reason']}"
-        line(f"{entry['name']} {state}", style="bold" if entry["available"] else "dim")
+        kind = " (heuristic)" if entry["heuristic"] else ""
+        line(f"{entry['name']}{kind} {state}", style="bold" if entry["available"] else "dim")
         if entry["features"]:
             pairs({" ": ", ".join(entry["features"])})
 
@@ -33,7 +34,15 @@ def _describe(name: str) -> dict[str, Any]:
         state = solver.availability()
         version = solver.version() if state.available else ""
     except SolverFault as error:
-        return {"name": name, "available": False, "reason": str(error), "version": "", "features": []}
+        return {
+            "name": name,
+            "available": False,
+            "reason": str(error),
+            "version": "",
+            "features": [],
+            "heuristic": False,
+            "scale": 0,
+        }
     features = sorted(feature.value for feature in solver.features)
     return {
         "name": name,
@@ -41,4 +50,6 @@ def _describe(name: str) -> dict[str, Any]:
         "reason": state.reason,
         "version": version,
         "features": features,
+        "heuristic": bool(getattr(solver, "heuristic", False)),
+        "scale": int(getattr(solver, "scale", 0)),
     }

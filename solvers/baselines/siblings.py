@@ -16,7 +16,7 @@ ALPHA = 1.6
 """Over-relaxation."""
 
 PENALTY = 4.0
-"""Penalty over twice the weight."""
+"""Penalty over twice the weight, for one size; it grows with the number of digits of the list's length."""
 
 NEAR = 1e-4
 """Largest residual, in units, at which the splitting stops (or 1e-10 of the parent's units)."""
@@ -129,8 +129,9 @@ def real_rows(parent, target, weight, most, z, u):  # type: ignore[no-untyped-de
     """
     count, width = target.shape
     total = float(parent[width - 1])
-    stiff = (1.0 / weight) / (1.0 / weight).sum()
     near = max(NEAR, 1e-10 * total)
+    penalty = PENALTY * (1.0 + np.log10(width))
+    stiff = (1.0 / weight) / (1.0 / weight).sum()
     room, begin = np.zeros((LINES, width)), np.zeros(width, dtype=np.int64)
     gap = np.zeros(width)
     for iteration in range(most):
@@ -145,7 +146,7 @@ def real_rows(parent, target, weight, most, z, u):  # type: ignore[no-untyped-de
                 here = z[i, s] - u[i, s] + stiff[i] * gap[s]
                 worst = max(worst, abs(here - z[i, s]))
                 u[i, s] += ALPHA * here + (1.0 - ALPHA) * z[i, s]
-                room[FIT, s] = (target[i, s] + PENALTY * u[i, s]) / (1.0 + PENALTY)
+                room[FIT, s] = (target[i, s] + penalty * u[i, s]) / (1.0 + penalty)
             pool_free(width, 0.0, total, room, begin)
             for s in range(width):
                 worst = max(worst, abs(room[ROW, s] - z[i, s]))

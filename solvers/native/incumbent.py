@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,20 +10,11 @@ import numpy as np
 from pgsr.models.exact import dyadic_weights
 from pgsr.models.problem import Float64, Int64, Problem
 from pgsr.solvers.base import tolerance
+from pgsr.solvers.native.exchanger import Exchanger
 from pgsr.solvers.native.merge import merge
 from pgsr.solvers.native.pairchain import PairShifts, few_leaves
 from pgsr.solvers.native.schedule import OutOfTime, Runner
 from pgsr.solvers.native.topdown import round_down_the_tree
-from pgsr.solvers.native.treemoves import Exchanger
-
-
-def objective_step(problem: Problem) -> Fraction | None:
-    """The largest number of which the objective of every whole table is a multiple; None if unknown."""
-    weights = problem.region_weights[problem.region_weights > 0]
-    if np.all(weights == weights[0]):
-        return Fraction(float(weights[0]))
-    dyadic = dyadic_weights(weights)
-    return None if dyadic is None else Fraction(math.gcd(*dyadic[0].tolist()), 2 ** dyadic[1])
 
 
 def smallest_gain(problem: Problem) -> float:

@@ -15,8 +15,10 @@ from numba import njit
 from pgsr.models.problem import Int64, Problem
 from pgsr.solvers.native.schedule import Runner
 
-MOST_WORK = 400_000_000
-"""Pairs of leaves times sizes up to which all pairs are tried."""
+MOST_WORK = 100_000_000
+"""Pairs of leaves times sizes times levels up to which all pairs are tried."""
+
+_OVERHEAD = 50  # sizes that looking at a pair costs anyway
 
 _FREE = 1 << 62
 
@@ -143,7 +145,7 @@ def shift_with(k, slack, leaves, parent, target, weight, x, changed, looked, now
 def few_leaves(problem: Problem) -> bool:
     """Whether all pairs of leaves can be tried."""
     leaves = int((~problem.inner()).sum())
-    return leaves * leaves * problem.width * (problem.level_start.size + 1) <= MOST_WORK
+    return leaves * leaves * (problem.width + _OVERHEAD) * problem.level_start.size <= MOST_WORK
 
 
 class PairShifts:

@@ -16,6 +16,7 @@ from pgsr.solvers.native.schedule import Runner
 from pgsr.solvers.native.splitstate import Split
 
 NOISE = -0.03, 0.05
+_LEAST = 0.2  # penalty over weight at the start
 
 
 class Steered(Split):
@@ -23,6 +24,9 @@ class Steered(Split):
 
     def __init__(self, problem: Problem, run: Runner) -> None:
         super().__init__(problem, run, whole=True)
+        # Penalties that fall with the height would vanish in deep trees.
+        np.maximum(self.rho, _LEAST * problem.region_weights, out=self.rho)
+        self.first_rho = self.rho.copy()
         self._aim: Float64 | None = None
         self._steering = False
 

@@ -1,7 +1,8 @@
 """Where the gap of a Model 2 table sits, and small subtrees round it solved again by stock HiGHS.
 
-Prices split the gap between objective and bound into one part a region, none negative. A subtree whose root
-keeps its row is a problem of its own: a better table of it, recomputed, is a better table of the whole.
+Prices split the gap between objective and bound into one part a region, none negative. Subtrees with the
+regions above them are a problem of their own if the rest of the tree keeps its rows: a better table of it,
+recomputed, is a better table of the whole.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgsr.models.problem import Float64, Int64, Problem
 from pgsr.solvers.base import SolveOptions
@@ -75,28 +77,66 @@ def open_tops(problem: Problem, gaps: Float64, least: float, most_tops: int) -> 
     return tops[:most_tops]
 
 
-def solved_again(problem: Problem, x: Int64, top: int, options: SolveOptions) -> Int64 | None:
-    """The rows of the subtree of `top` after it has been solved with its own row kept; None if no better."""
+def solved_again(
+    problem: Problem, x: Int64, tops: list[int], options: SolveOptions
+) -> tuple[Int64, Int64] | None:
+    """Solve the subtrees of `tops` again, with all above them, while the rest of the tree keeps its rows.
+
+    Returns the rows that may have changed and their values, or None if nothing better was found.
+    """
     from pgsr.solvers.adapters.window import WindowSolver
 
-    rows = subtree_rows(problem, top)
-    position = {int(row): k for k, row in enumerate(rows)}
-    parent = np.array([-1] + [position[int(p)] for p in problem.parent[rows[1:]]], dtype=np.int64)
-    here = x[rows]
-    low, high = np.zeros_like(here), np.full_like(here, int(here[0, -1]))
-    low[0] = high[0] = here[0]
-    part = Problem(
-        parent=parent,
-        target=problem.target[rows],
-        total=int(here[0, -1]),
-        weights=problem.region_weights[rows],
-        cumulative=True,
-        lower=low,
-        upper=high,
-    )
+    inside = np.zeros(problem.regions, dtype=np.bool_)
+    for top in tops:
+        inside[subtree_rows(problem, top)] = True
+        above = top
+        while above >= 0:
+            inside[above] = True
+            above = int(problem.parent[above])
+    part, rows = _part(problem, x, inside)
+    kept = rows >= 0
     quiet = replace(options, progress=None, observe=None, gap=0.0, start=None, threads=1)
     found = WindowSolver().solve(part, quiet).x
     if found is None or max(part.violations(found).values()) > 0:
         return None
     whole: Int64 = found.astype(np.int64)
-    return whole if part.exact_objective(whole) < part.exact_objective(here) else None
+    here = np.where(kept[:, None], x[np.maximum(rows, 0)], part.target)
+    if not part.exact_objective(whole) < part.exact_objective(here):
+        return None
+    return rows[kept], whole[kept]
+
+
+def _part(problem: Problem, x: Int64, inside: NDArray[np.bool_]) -> tuple[Problem, Int64]:
+    """The problem of the regions `inside` (R,), and their rows; -1 stands for all others below one."""
+    start = problem.child_start
+    rows, parent, pinned = [0], [-1], {}
+    position = 0
+    while position < len(rows):
+        region = rows[position]
+        if region >= 0:
+            children = np.arange(start[region], start[region + 1])
+            within = inside[children]
+            rows += children[within].tolist()
+            parent += [position] * int(within.sum())
+            if not within.all():
+                pinned[len(rows)] = x[children[~within]].sum(axis=0)
+                rows.append(-1)
+                parent.append(position)
+        position += 1
+    order = np.array(rows)
+    real = np.maximum(order, 0)
+    target, weights = problem.target[real], problem.region_weights[real].copy()
+    low, high = np.zeros_like(target), np.full_like(target, problem.total)
+    for place, row in pinned.items():
+        target[place] = low[place] = high[place] = row
+        weights[place] = weights.max()
+    part = Problem(
+        parent=np.array(parent, dtype=np.int64),
+        target=target,
+        total=problem.total,
+        weights=weights,
+        cumulative=True,
+        lower=low,
+        upper=high,
+    )
+    return part, order

@@ -8,6 +8,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
+from pgsr.bench.presets import generate
 from pgsr.errors import InputError
 from pgsr.models.files import read_instance
 from pgsr.models.forms.piecewise import Windows, piecewise_form
@@ -127,7 +128,8 @@ def large(regions: int, sizes: int, **options) -> Problem:
 
 @pytest.mark.parametrize("kind", [PyomoScipSolver, CvxpyScipSolver])
 def test_a_time_limit_is_a_limit_with_the_point_that_was_found(kind) -> None:
-    solution = made(kind).solve(large(150, 10, cumulative=True), SolveOptions(time_limit_s=0.3))
+    problem = generate("uniform", scale=0.1, model="cumulative").instance().problem
+    solution = made(kind).solve(problem, SolveOptions(time_limit_s=0.3))
     assert solution.termination is Termination.TIME_LIMIT
     assert solution.certificate is not True
     if solution.x is not None and solution.point_status is PointStatus.FEASIBLE:

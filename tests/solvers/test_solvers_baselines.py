@@ -13,6 +13,7 @@ import pytest
 from pgsr.errors import InputError
 from pgsr.models.problem import Feature, Problem, RegionError
 from pgsr.models.samples import brute_force, enumerate_tables, random_parent, random_table
+from pgsr.solvers.adapters.window import WindowSolver
 from pgsr.solvers.base import PointStatus, SolveOptions, Termination
 from pgsr.solvers.baselines.heuristic import measured
 from pgsr.solvers.baselines.isotonic_dp import IsotonicDpSolver
@@ -23,6 +24,7 @@ from pgsr.solvers.baselines.siblings import MOST, real_rows, start_rows, whole_r
 from pgsr.solvers.baselines.topdown import TopDownSolver
 from pgsr.solvers.native.dp import DpSolver
 from pgsr.solvers.native.proximity import ProximitySolver
+from pgsr.solvers.native.splitting import SplittingSolver
 
 HERE = Path(__file__).parent
 OPTIONS = SolveOptions(threads=1)
@@ -138,6 +140,16 @@ def test_never_below_the_optimum_of_model_1():
         assert found.bound <= exact.objective
 
 
+def test_never_below_the_optimum_of_model_2():
+    rng = np.random.default_rng(16)
+    for _ in range(5):
+        problem = random_problem(rng, cumulative=True, regions=15, width=5, total=60)
+        exact = WindowSolver().solve(problem, OPTIONS)
+        assert exact.termination is Termination.OPTIMAL
+        for solver in FEASIBLE:
+            assert feasible(solver, problem).objective >= exact.objective
+
+
 @pytest.mark.parametrize("solver", ALL, ids=ids)
 def test_time_limit(solver):
     rng = np.random.default_rng(4)
@@ -147,6 +159,19 @@ def test_time_limit(solver):
     assert solution.raw_status == (
         "heuristic" if solution.termination is Termination.UNKNOWN else "time limit"
     )
+
+
+@pytest.mark.parametrize("solver", [TopDownSolver(), IsotonicDpSolver()], ids=ids)
+def test_feasible_at_the_largest_numbers(solver):
+    rng = np.random.default_rng(15)
+    for i in range(6):
+        parent = random_parent(rng, 9)
+        target = rng.integers(-(2**53), 2**53, (9, 4), endpoint=True)
+        for cumulative in (False, True):
+            total = 2**53 - i
+            problem = Problem(parent=parent, target=target, total=total, cumulative=cumulative)
+            if takes(solver, problem):
+                feasible(solver, problem)
 
 
 def test_unmeasured_regions_take_the_sum_of_their_children():
@@ -181,6 +206,10 @@ def test_relax_round_is_the_relaxation_to_half_a_unit():
     for i in range(30):
         problem = random_problem(rng, cumulative=i % 2 == 0, regions=12, weights="float")
         solution = heuristic(RelaxRoundSolver(), problem)
+        relaxed = (SplittingSolver() if problem.cumulative else ProximitySolver()).solve(
+            problem.relaxed(), OPTIONS
+        )
+        assert np.abs(solution.x - relaxed.x).max() <= 0.5
         children = max(1, int(np.diff(problem.child_start).max()))
         assert solution.violations["consistency"] <= (children + 1) / 2
         assert solution.violations["validity"] == solution.violations["monotonicity"] == 0
@@ -370,6 +399,25 @@ def test_kuo_precision_accumulates_down_the_tree():
     assert [int(row.argmax()) for row in table] == [7, 7, 7]
 
 
+def test_kuo_variance_falls_with_the_units_of_that_size():
+    # A: one unit of 12 with precision 1, B: two with 2; the root's three units of 0 have 3.
+    counts = np.zeros((3, 13), dtype=np.int64)
+    counts[0, 0], counts[1, 12], counts[2, 12] = 3, 1, 2
+    table = merge_counts(np.array([-1, 0, 0]), counts, np.ones(3), np.arange(13.0))
+    assert table[1].nonzero()[0].tolist() == [3]  # 12/4
+    assert table[2].nonzero()[0].tolist() == [5]  # 24/5
+
+
+def test_kuo_sorts_merged_sizes_before_the_next_level():
+    # Below the root's 11 units of 0: ten of 5 become 50/21 (precision 21), one of 6 becomes 6/12 (12).
+    # So the leaf's 0 meets 6/12: 6/13; its tens (precision 10) meet 50/21: 150/31.
+    counts = np.zeros((3, 11), dtype=np.int64)
+    counts[0, 0], counts[1, 5], counts[1, 6], counts[2, 0], counts[2, 10] = 11, 10, 1, 1, 10
+    table = merge_counts(np.array([-1, 0, 1]), counts, np.ones(3), np.arange(11.0))
+    assert table[2].nonzero()[0].tolist() == [0, 5]
+    assert table[2, [0, 5]].tolist() == [1, 10]
+
+
 def test_kuo_sizes_of_the_list_matter():
     # The parent has one unit of the last size, its child one of the first: their mean is half the last.
     counts = np.array([[0, 0, 1], [1, 0, 0]])
@@ -404,6 +452,21 @@ def test_kuo_hc_by_hand():
     problem = Problem(parent=[-1], target=[[5, 1, 1, 9]], total=6, cumulative=True)
     assert feasible(KuoHcSolver("l1"), problem).x.tolist() == [[1, 1, 1, 6]]
     assert feasible(KuoHcSolver("l2"), problem).x.tolist() == [[2, 2, 2, 6]]
+
+
+def test_kuo_hc_takes_weights_for_inverse_variances():
+    target = [[1, 1, 1], [0, 0, 1]]  # the root's unit has the first size, its child's the last
+    for weights, column in (([1.0, 100.0], 2), ([100.0, 1.0], 0), ([1.0, 1.0], 1), ([0.0, 1.0], 2)):
+        problem = Problem(parent=[-1, 0], target=target, total=1, weights=weights, cumulative=True)
+        x = feasible(KuoHcSolver(), problem).x
+        assert np.diff(x, axis=1, prepend=0).argmax(axis=1).tolist() == [column, column]
+
+
+def test_kuo_hg_by_hand():
+    # 4 1 2.5 are pooled to 2.5, halfway, which goes up; -1 to the smallest size.
+    table = merge_sizes(np.array([-1]), [np.array([-1, 4, 1, 2.5])], np.arange(5))
+    assert table.tolist() == [[1, 0, 0, 3, 0]]
+    assert [m.tolist() for m in sorted_sizes(np.array([[1, 0, 2]]), [0, 5, 9])] == [[0, 9, 9]]
 
 
 def test_kuo_hc_with_public_units():

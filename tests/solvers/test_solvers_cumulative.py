@@ -23,6 +23,7 @@ from pgsr.solvers.base import PointStatus, SolveOptions, Termination
 from pgsr.solvers.native import cumulative as module
 from pgsr.solvers.native.closing import face_table, search_table
 from pgsr.solvers.native.cumulative import CumulativeSolver
+from pgsr.solvers.native.exchanger import Exchanger, exchange_units
 from pgsr.solvers.native.incumbent import Incumbent, smallest_gain
 from pgsr.solvers.native.merge import merge
 from pgsr.solvers.native.multipliers import multiplier_bound
@@ -30,7 +31,6 @@ from pgsr.solvers.native.pairchain import PairShifts, best_shift, few_leaves
 from pgsr.solvers.native.schedule import OutOfTime, runner
 from pgsr.solvers.native.subtrees import open_tops, region_gaps, solved_again, subtree_rows
 from pgsr.solvers.native.topdown import round_down_the_tree
-from pgsr.solvers.native.treemoves import Exchanger, exchange_units
 
 HERE = Path(__file__).parent
 VECTORS = [
@@ -147,7 +147,7 @@ def test_tiny_problems_against_highs(weights):
 
 
 def test_household_like_trees_against_window():
-    for seed in range(3):
+    for seed in range(2):
         made = generate("us", scale=0.0001, sizes=7, model="cumulative", seed=seed)
         problem = made.instance().problem
         solution = SOLVER.solve(problem, ONE)
@@ -221,9 +221,10 @@ def unit_exchanges(problem, x):
                 for b in range(a, problem.width):
                     moved = x.copy()
                     for leaf, sign in ((i, 1), (j, -1)):
-                        while leaf >= 0:
-                            moved[leaf, a : b + 1] += sign
-                            leaf = problem.parent[leaf]
+                        region = leaf
+                        while region >= 0:
+                            moved[region, a : b + 1] += sign
+                            region = problem.parent[region]
                     if i != j and feasible(problem, moved):
                         yield moved
 
@@ -287,11 +288,13 @@ def test_best_shift_against_enumeration():
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_merging_never_loses(weights):
     rng = np.random.default_rng([11, len(weights)])
-    both = 0
-    for parent in shapes(rng):
-        problem = random_cumulative(rng, parent=parent, width=6, total=40, weights=weights)
-        first = rounded(problem, rng.uniform(0, 3, problem.target.shape))
-        second = rounded(problem, first + rng.choice([0.0, 0.0, 0.0, 0.7], first.shape))
+    mixed = 0
+    bushy = np.r_[-1, np.zeros(30, np.int64), np.repeat(np.arange(1, 31), 4)]
+    for parent in (*shapes(rng), bushy, bushy, bushy):
+        problem = random_cumulative(rng, parent=parent, width=6, total=400, weights=weights)
+        first = rounded(problem, problem.target.astype(np.float64))
+        moved = np.where(problem.inner()[:, None], 0.0, rng.normal(0, 1, first.shape))
+        second = rounded(problem, first + moved)
         values = [problem.exact_objective(table) for table in (first, second)]
         best = first.copy()
         gain = merge(problem, best, second, slack=smallest_gain(problem))
@@ -299,8 +302,8 @@ def test_merging_never_loses(weights):
         value = problem.exact_objective(best)
         assert float(value) <= float(min(values)) + 1e-6
         assert float(values[0] - value) == pytest.approx(gain, rel=1e-9, abs=1e-6)
-        both += value < min(values)
-    assert both > 0  # pieces were really mixed
+        mixed += value < min(values)
+    assert mixed >= 3
 
 
 def test_incumbent_never_gets_worse():
@@ -326,15 +329,16 @@ def test_region_gaps_add_up_and_subtrees_help():
     prices = SOLVER.solve_with_multipliers(problem, SolveOptions(threads=1))[1]
     found = multiplier_bound(problem, prices)
     gaps = region_gaps(problem, x, prices, found.per_region)
-    assert gaps.min() >= -1e-6
-    assert float(gaps.sum()) == pytest.approx(float(problem.exact_objective(x) - found.bound), abs=1e-3)
+    assert gaps.min() >= -1e-3  # the bound's prices are on a grid
+    assert float(gaps.sum()) == pytest.approx(float(problem.exact_objective(x) - found.bound), abs=0.1)
     before = problem.exact_objective(x)
     tops = open_tops(problem, gaps, 0.02, 3)
     assert tops
-    for top in tops:
-        rows = solved_again(problem, x, top, SolveOptions(threads=1, time_limit_s=20.0))
-        if rows is not None:
-            x[subtree_rows(problem, top)] = rows
+    for group in ([tops[0]], tops):
+        again = solved_again(problem, x, group, SolveOptions(threads=1, time_limit_s=20.0))
+        if again is not None:
+            assert set(subtree_rows(problem, group[0]).tolist()) <= set(again[0].tolist())
+            x[again[0]] = again[1]
     assert feasible(problem, x)
     assert problem.exact_objective(x) < before
 
@@ -356,7 +360,7 @@ def test_shapes(total):
     for parent in (np.arange(-1, 2499), np.r_[-1, np.zeros(3000, np.int64)]):
         target = np.cumsum(rng.integers(-2, 6, (parent.size, 3)), axis=1)
         problem = Problem(parent=parent, target=target, total=total, cumulative=True)
-        solution = SOLVER.solve(problem, SolveOptions(threads=1, time_limit_s=3.0))
+        solution = SOLVER.solve(problem, SolveOptions(threads=1, time_limit_s=2.0))
         assert solution.point_status is PointStatus.FEASIBLE
         assert solution.bound <= solution.objective
         if parent[-1] > 0 or total == 0:  # all rows of a chain are one row
