@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pgsr.errors import InputError
@@ -44,13 +45,40 @@ def read_solution(path: str | Path, instance: Instance) -> NDArray[Any]:
     return (read_solution_parquet if _parquet(path) else read_solution_json)(path, instance)
 
 
-def write_solution(values: NDArray[Any], instance: Instance, path: str | Path) -> None:
-    """Write the values (R, N) of a solution, JSON or Parquet by the ending of its name."""
-    from pgsr.models.folders import write_solution_parquet
-    from pgsr.models.jsonfiles import write_solution_json
+def read_multipliers(path: str | Path, instance: Instance) -> NDArray[np.float64] | None:
+    """Read the multipliers beside the values of a solution of the cumulative `instance`; None if there are none.
+
+    The rows up to the last inner region, N columns, 0 at leaves: what `multiplier_bound` takes. Exactly as
+    written. Raises InputError, naming file and region, for what is malformed, and for Model 1.
+    """
+    from pgsr.models.multiplierfiles import read_multipliers_json, read_multipliers_parquet
 
     path = Path(path)
-    (write_solution_parquet if _parquet(path) else write_solution_json)(values, instance, path)
+    return (read_multipliers_parquet if _parquet(path) else read_multipliers_json)(path, instance)
+
+
+def write_solution(
+    values: NDArray[Any],
+    instance: Instance,
+    path: str | Path,
+    multipliers: NDArray[np.float64] | None = None,
+    *,
+    grid: int = 20,
+) -> None:
+    """Write the values (R, N) of a solution, JSON or Parquet by the ending of its name.
+
+    `multipliers` (R, N), or the rows up to the last inner region, of Model 2 go into the same file, rounded to
+    multiples of 2^-grid (0 to 40): any will do for a bound, but rounding may cost some of it. A grid that
+    costs nothing: `pgsr.solvers.certificate.on_grid`. InputError for numbers that the grid does not hold.
+    """
+    from pgsr.models.folders import write_solution_parquet
+    from pgsr.models.jsonfiles import write_solution_json
+    from pgsr.models.multiplierfiles import snapped
+
+    path = Path(path)
+    units = None if multipliers is None else snapped(multipliers, instance, grid)
+    write = write_solution_parquet if _parquet(path) else write_solution_json
+    write(values, instance, path, units, grid)
 
 
 def _parquet(path: Path) -> bool:

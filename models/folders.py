@@ -2,7 +2,8 @@
 
 `instance.json` (the head, without regions), `regions.parquet` (id, parent, and weight if not 1),
 `counts.parquet` (one row a region, one int64 column a size), `lower.parquet` and `upper.parquet` of the
-same shape if there are bounds. A solution has the shape of `counts.parquet`.
+same shape if there are bounds. A solution has the shape of `counts.parquet`; multipliers, if any, follow as
+columns `multiplier:SIZE` in units of 2^-grid, the grid in the schema's metadata.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from pgsr.models.instance import Instance
 from pgsr.models.jsonfiles import INSTANCE, build, head_record, read_head, read_json, tree_of
 
 _COMPRESSION: Final = "zstd"
+
+GRID: Final = b"pgsr_multipliers_grid"
+"""Key of the grid of multipliers in a solution's metadata."""
 
 
 def read_folder(path: Path) -> Instance:
@@ -80,26 +84,61 @@ def read_solution_parquet(path: Path, instance: Instance) -> NDArray[Any]:
     return _table(path, instance.sizes, instance.hierarchy.regions, instance.order, floats=True)
 
 
-def write_solution_parquet(values: NDArray[Any], instance: Instance, path: Path) -> None:
-    """Write the values (R, N) of a solution, rows in the order of the instance's file."""
+def write_solution_parquet(
+    values: NDArray[Any],
+    instance: Instance,
+    path: Path,
+    units: NDArray[np.int64] | None = None,
+    grid: int = 0,
+) -> None:
+    """Write the values (R, N) of a solution, rows in the order of the instance's file.
+
+    `units`: multipliers of the first regions in units of 2^-grid; those of all others are 0.
+    """
     with atomic_path(path) as temporary:
-        _write(temporary, instance.to_file_order(values), instance.sizes)
+        _write(temporary, instance.to_file_order(values), instance.sizes, units, grid, instance.order)
 
 
-def _write(path: Path, values: NDArray[Any], sizes: NDArray[np.int64]) -> None:
+def price_columns(sizes: NDArray[np.int64]) -> list[str]:
+    """The names of a solution's columns of multipliers."""
+    return [f"multiplier:{size}" for size in sizes.tolist()]
+
+
+def _write(
+    path: Path,
+    values: NDArray[Any],
+    sizes: NDArray[np.int64],
+    units: NDArray[np.int64] | None = None,
+    grid: int = 0,
+    order: NDArray[np.int64] | None = None,
+) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema([(str(size), pa.from_numpy_dtype(values.dtype)) for size in sizes.tolist()])
+    fields = [(str(size), pa.from_numpy_dtype(values.dtype)) for size in sizes.tolist()]
+    metadata: dict[bytes | str, bytes | str] | None = None
+    if units is not None:
+        fields += [(name, pa.int64()) for name in price_columns(sizes)]
+        metadata = {GRID: str(grid)}
+    schema = pa.schema(fields, metadata=metadata)
+    region = np.arange(values.shape[0]) if order is None else np.argsort(order)
     rows = max(1, 4_000_000 // len(sizes))
     with pq.ParquetWriter(path, schema, compression=_COMPRESSION) as writer:
         for first in range(0, max(1, values.shape[0]), rows):
             part = values[first : first + rows]
             arrays = [pa.array(np.ascontiguousarray(part[:, j])) for j in range(part.shape[1])]
+            if units is not None:
+                here = region[first : first + rows]
+                for j in range(part.shape[1]):
+                    column = np.zeros(here.size, dtype=np.int64)
+                    known = here < units.shape[0]
+                    column[known] = units[here[known], j]
+                    arrays.append(pa.array(column))
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
 
 
-def _open(path: Path) -> Any:
+def open_parquet(path: Path) -> Any:
+    """Open a Parquet file; InputError if it is none."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -112,7 +151,7 @@ def _open(path: Path) -> Any:
 
 
 def _schema(path: Path) -> list[str]:
-    with _open(path) as file:
+    with open_parquet(path) as file:
         names = list(file.schema_arrow.names)
     if len(set(names)) < len(names):
         raise InputError("columns of the same name", str(path), "name every column once")
@@ -120,7 +159,7 @@ def _schema(path: Path) -> list[str]:
 
 
 def _columns(path: Path, names: list[str]) -> dict[str, Any]:
-    with _open(path) as file:
+    with open_parquet(path) as file:
         table = file.read(columns=names)
     return {name: table.column(name) for name in names}
 
@@ -137,8 +176,9 @@ def _table(
     import pyarrow as pa
 
     names = [str(size) for size in sizes.tolist()]
-    with _open(path) as file:
-        if list(file.schema_arrow.names) != names:
+    with open_parquet(path) as file:
+        more = price_columns(sizes) if floats else []  # a solution may hold multipliers
+        if list(file.schema_arrow.names) not in (names, names + more):
             raise InputError(
                 "the columns are not the sizes of the instance", str(path), "one column a size, in order"
             )
@@ -146,7 +186,7 @@ def _table(
             raise InputError(
                 f"{file.metadata.num_rows} rows for {regions} regions", str(path), "one row a region"
             )
-        kinds = [field.type for field in file.schema_arrow]
+        kinds = [file.schema_arrow.field(name).type for name in names]
         for name, kind in zip(names, kinds, strict=True):
             if not (pa.types.is_integer(kind) or (floats and pa.types.is_floating(kind))):
                 raise InputError("not whole numbers", f"{path}, column {name!r}", "use int64")
@@ -155,7 +195,7 @@ def _table(
         first = 0
         # A row group at a time: the file is never in memory twice.
         for group in range(file.num_row_groups):
-            part = file.read_row_group(group)
+            part = file.read_row_group(group, columns=names)
             last = first + part.num_rows
             for j, name in enumerate(names):
                 column = part.column(j)

@@ -267,9 +267,22 @@ def read_solution_json(path: Path, instance: Instance) -> NDArray[Any]:
     return np.array(rows, dtype=np.float64)
 
 
-def write_solution_json(values: NDArray[Any], instance: Instance, path: Path) -> None:
-    """Write the values (R, N) of a solution, regions in the order of the instance's file."""
+def write_solution_json(
+    values: NDArray[Any],
+    instance: Instance,
+    path: Path,
+    units: NDArray[np.int64] | None = None,
+    grid: int = 0,
+) -> None:
+    """Write the values (R, N) of a solution, regions in the order of the instance's file.
+
+    `units`: multipliers of the first regions, all inner ones among them, in units of 2^-grid.
+    """
     ids, rows = instance.hierarchy.ids.tolist(), values.tolist()
-    record = {"format": SOLUTION, "values": {ids[i]: rows[i] for i in _file_rows(instance)}}
+    record: dict[str, Any] = {"format": SOLUTION, "values": {ids[i]: rows[i] for i in _file_rows(instance)}}
+    if units is not None:
+        prices, inner = units.tolist(), instance.problem.inner()
+        entries = {ids[i]: prices[i] for i in _file_rows(instance) if inner[i]}
+        record["multipliers"] = {"grid": grid, "values": entries}
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(record) + "\n", encoding="utf-8")

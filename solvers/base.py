@@ -171,7 +171,8 @@ class Solution:
     `problem`; `bound` is a proven lower bound on the optimum (or the back end's, if none is proven);
     `build_s`, `solve_s` in seconds. `termination` is what the solver said unless that is refuted: then it
     is `numerical`, and `refuted` says why. `trace`: objective and bound over time; `details`: what this
-    solver alone has to say, as plain data.
+    solver alone has to say, as plain data. `multipliers`: those that prove the bound of Model 2, if the solver
+    gave any: the rows up to the last inner region, N columns, for `multiplier_bound` or a file.
     """
 
     problem: Problem = field(repr=False)
@@ -191,6 +192,7 @@ class Solution:
     refuted: str = ""
     trace: tuple[Observation, ...] = field(default=(), repr=False)
     details: Mapping[str, Any] = field(default_factory=dict)
+    multipliers: NDArray[np.float64] | None = field(default=None, repr=False)
     assessed: bool = field(default=False, repr=False)
 
     @property
@@ -271,7 +273,7 @@ def refuse_unsupported(solver: Solver, problem: Problem) -> None:
 
 
 def tolerance(problem: Problem, x: NDArray[Any]) -> float:
-    """Largest violation at which `x` counts as feasible: 0 for integers, else 1e-6, or 1e-12 of the total."""
+    """Largest violation at which `x` counts as feasible: 0 for integers, else 1e-6, or 1e-13 of the total."""
     if np.issubdtype(x.dtype, np.integer):
         return 0.0
-    return 1e-6 * max(1.0, 1e-6 * float(problem.total))
+    return max(1e-6, 1e-13 * float(problem.total))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgsr.levelorder import MAGNITUDE
 from pgsr.models.problem import Float64, Problem
 from pgsr.solvers.base import (
     Certificate,
@@ -180,8 +181,8 @@ def assess(
 
     `claimed_bound` is used only where nothing is proven, and not if it exceeds the objective of a feasible
     point; `proof` is a certificate of this very `x` that the caller has just computed with `certify` (so
-    that it is not computed twice). `multipliers` (R, N) on "parent = sum of children" prove a bound for
-    Model 2. A claim of optimality or infeasibility that the problem refutes becomes `numerical`.
+    that it is not computed twice). `multipliers` (R, N), or the rows up to the last inner region, on "parent =
+    sum of children" prove a bound for Model 2; the record keeps them. A claim of optimality or infeasibility that the problem refutes becomes `numerical`.
     """
     common: dict[str, Any] = {
         "problem": problem,
@@ -192,6 +193,7 @@ def assess(
         "solve_s": solve_s,
         "trace": tuple(trace),
         "details": dict(details or {}),
+        "multipliers": _kept(problem, multipliers),
         "assessed": True,
     }
     if claimed_bound is not None and not math.isfinite(claimed_bound):
@@ -247,9 +249,60 @@ def reassessed(solution: Solution, options: SolveOptions | None = None) -> Solut
         solve_s=solution.solve_s,
         claimed_bound=solution.bound,
         options=options,
+        multipliers=solution.multipliers,
         trace=solution.trace,
         details=solution.details,
     )
+
+
+def _kept(problem: Problem, multipliers: Float64 | None) -> Float64 | None:
+    """Multipliers of the rows up to the last inner region; None for Model 1."""
+    if multipliers is None or not problem.cumulative:
+        return None
+    from pgsr.solvers.native.schedule import inner_rows
+
+    rows = inner_rows(problem)
+    # A copy, so that the rows of leaves are let go.
+    return multipliers if len(multipliers) <= rows else multipliers[:rows].copy()
+
+
+def on_grid(solution: Solution) -> tuple[Float64, int] | None:
+    """Multipliers of a Model 2 `solution` for its file: rounded to multiples of 2^-grid, and the grid (0 .. 40).
+
+    The coarsest of the grids of the certificate on which they prove as much as the record's bound; if none
+    does, the one that proves most. Exactly what is returned has been evaluated. None if there are no
+    multipliers, they prove nothing, or the file does not hold numbers as large (2^53 units).
+    """
+    proof, given = solution.proof, solution.multipliers
+    if given is None or proof is None or proof.bound is None or (proof.bound <= 0 and not proof.optimal):
+        return None
+    from pgsr.models.multiplierfiles import MOST_PLACES
+    from pgsr.solvers.native.duality import COARSE
+    from pgsr.solvers.native.multipliers import multiplier_bound
+
+    finest = multiplier_bound(solution.problem, given)
+    given = np.where(solution.problem.inner()[: len(given), None], given, 0.0)
+    step = Fraction(1) if finest.step is None else finest.step
+    most = max(0, min(finest.grid, MOST_PLACES))
+    best: tuple[Float64, int] | None = None
+    reached = Fraction(-1)
+    for places in (*sorted(grid for grid in COARSE if grid < most), most):
+        unit = step / 2**places
+        grid = min(MOST_PLACES, unit.denominator.bit_length() - 1)
+        prices = np.rint(given / float(unit)) * float(unit)
+        units = np.rint(np.ldexp(prices, grid))
+        if units.size and not float(np.abs(units).max()) <= MAGNITUDE:
+            continue
+        prices = np.ldexp(units, -grid)
+        found = multiplier_bound(solution.problem, prices)
+        bound = Fraction(found.bound)
+        if found.step is not None and solution.problem.integer:
+            bound = math.ceil(bound / found.step) * found.step
+        if bound > reached:
+            best, reached = (prices, grid), bound
+        if reached >= proof.bound:
+            break
+    return best
 
 
 class Stopwatch:

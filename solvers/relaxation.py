@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.models.forms.matrix import near_origin
-from pgsr.models.problem import Float64, Problem
+from pgsr.models.problem import Float64, Int64, Problem
 from pgsr.solvers.base import SolveOptions
 
 _WHOLE = 0.02
@@ -58,3 +58,21 @@ def guess(problem: Problem, options: SolveOptions) -> Guess:
     whole = np.rint(split.x)
     near = np.where(np.abs(split.x - whole) < _WHOLE, whole, split.x)
     return Guess(table=near, multipliers=split.multipliers)
+
+
+def first_table(problem: Problem, near: Float64) -> Int64 | None:
+    """A feasible whole table (R, N) near the table `near`, quickly; None for Model 2 with bounds.
+
+    What a back end's answer has to beat, and what is left if its time runs out.
+    """
+    if not problem.cumulative:
+        from pgsr.solvers.native.feasible import repair
+
+        return repair(problem, np.rint(near).astype(np.int64))
+    if problem.lower is not None or problem.upper is not None:
+        return None
+    from pgsr.solvers.native.schedule import runner
+    from pgsr.solvers.native.topdown import round_down_the_tree
+
+    with runner(problem, SolveOptions(threads=1), time.monotonic()) as run:
+        return round_down_the_tree(problem, near, run)

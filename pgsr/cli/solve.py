@@ -74,6 +74,7 @@ def solve(
     from pgsr.models.files import read_instance, read_solution, write_solution
     from pgsr.solvers import registry
     from pgsr.solvers.base import PointStatus
+    from pgsr.solvers.certificate import on_grid
     from pgsr.solvers.rounding import rounded
     from pgsr.solvers.running import run
 
@@ -96,14 +97,20 @@ def solve(
             solution = rounded(solution)
         # A rounded table is what was asked for, whatever it violates: that is what it is there to show.
         usable = solution.x is not None and (round_ or solution.point_status is PointStatus.FEASIBLE)
+        shipped = None
         if out is not None and usable and solution.x is not None:
             if report is not None:
                 report("write", 0.0)
-            write_solution(solution.x, given, out)
+            shipped = on_grid(solution)
+            if shipped is None:
+                write_solution(solution.x, given, out)
+            else:
+                multipliers, grid = shipped
+                write_solution(solution.x, given, out, multipliers, grid=grid)
     if as_json:
         emit(solution.to_dict())
     else:
-        _print(solution, out if usable else None, log)
+        _print(solution, out if usable else None, log, proof=shipped is not None)
     if not usable:
         raise NoPoint(
             f"no usable point: solver '{solution.solver}' stopped ({solution.termination.value}), "
@@ -111,7 +118,7 @@ def solve(
         )
 
 
-def _print(solution: Solution, out: Path | None, log: Path | None) -> None:
+def _print(solution: Solution, out: Path | None, log: Path | None, *, proof: bool) -> None:
     """The outcome for people."""
     record = solution.to_dict()
     kind = "relaxation" if record["relaxed"] else "integers"
@@ -138,3 +145,5 @@ def _print(solution: Solution, out: Path | None, log: Path | None) -> None:
     for path in (out, log):
         if path is not None:
             line(f"written: {path}")
+    if proof:
+        line("with multipliers that prove the bound: pgsr verify checks them")

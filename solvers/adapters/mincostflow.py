@@ -110,7 +110,7 @@ class MinCostFlowSolver(Adapter):
 def _windows(problem: Problem, options: SolveOptions) -> Windows:
     """Narrow windows round the relaxation; for absolute values the target alone, since two arcs are exact."""
     if problem.loss == "l2":
-        return first_windows(problem, options, AVERAGE)
+        return first_windows(problem, options, AVERAGE)[0]
     return kink_windows(problem)
 
 

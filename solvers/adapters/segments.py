@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.models.forms.matrix import near_origin
 from pgsr.models.forms.piecewise import Windows, piecewise_form
 from pgsr.models.forms.program import Program
-from pgsr.models.problem import Int64, Problem
+from pgsr.models.problem import Float64, Int64, Problem
 from pgsr.solvers.adapters.adapter import Outcome, Recorder
 from pgsr.solvers.adapters.integer_costs import kink_windows
 from pgsr.solvers.base import SolveOptions, Termination
 from pgsr.solvers.certificate import Stopwatch
-from pgsr.solvers.relaxation import guess
+from pgsr.solvers.relaxation import first_table, guess
 
 WHOLE = 40
 """Segments for each entry, on average, up to which windows hold everything at once."""
@@ -41,17 +42,19 @@ Call = Callable[[Program, Int64 | None], Raw]
 """Solve one program within `recorder.seconds_left()`; the second argument is a table (R, N) to start from."""
 
 
-def first_windows(problem: Problem, options: SolveOptions, average: int = WHOLE) -> Windows:
-    """Windows that hold everything if they are small, else narrow ones round the relaxation.
+def first_windows(problem: Problem, options: SolveOptions, average: int = WHOLE) -> tuple[Windows, Float64]:
+    """Windows that hold everything if they are small, else narrow ones round the relaxation; and a guess.
 
     Absolute values get windows of no width at the target, since tails are exact for them.
     """
+    target = near_origin(problem).astype(np.float64)
     if problem.loss == "l1":
-        return kink_windows(problem)
+        return kink_windows(problem), target
     whole = Windows.whole(problem)
     if float((whole.high - whole.low).astype(np.float64).sum()) <= average * problem.target.size:
-        return whole
-    return Windows.around(problem, guess(problem, options).table, REACH)
+        return whole, target
+    found = guess(problem, options).table
+    return Windows.around(problem, found, REACH), found
 
 
 def solve_in_windows(
@@ -62,10 +65,11 @@ def solve_in_windows(
     `call` hands one program to the back end. The relaxation that places the windows counts as building.
     """
     watch = Stopwatch()
-    windows = first_windows(problem, options, average)
+    windows, near = first_windows(problem, options, average)
     program = piecewise_form(problem, windows, tails=True)
     build_s = watch.seconds()
     recorder.start()
+    recorder.offer(first_table(problem, near))
     watch = Stopwatch()
     x: Int64 | None = None if options.start is None else np.rint(options.start).astype(np.int64)
     rounds, reach = 0, REACH

@@ -26,7 +26,7 @@ from pgsr.solvers.adapters.window_lp import LinearAnswer, solve_linear
 from pgsr.solvers.adapters.window_search import search
 from pgsr.solvers.base import SolveOptions, Termination
 from pgsr.solvers.certificate import Stopwatch
-from pgsr.solvers.relaxation import guess
+from pgsr.solvers.relaxation import first_table, guess
 from pgsr.solvers.statuses import termination
 
 WHOLE = 1e-6
@@ -50,6 +50,7 @@ class WindowSolver(Adapter):
         recorder.start()
         found = guess(problem, options)
         details: dict[str, Any] = {"guess_s": watch.seconds()}
+        recorder.offer(first_table(problem, found.table))
         state = _State(problem=problem, recorder=recorder, best=found.multipliers)
         windows = Windows.around(problem, found.table, 0)
         linear = solve_linear(problem, windows, options, state.proof)

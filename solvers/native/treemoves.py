@@ -186,7 +186,7 @@ def pass_exchange(  # type: ignore[no-untyped-def]
             for c in range(begin, end):
                 if child_start[c] < child_start[c + 1]:
                     changed[p] = max(changed[p], changed[c])
-        if changed[p] <= since + 1:
+        if changed[p] <= since:
             continue
         for _ in range(_TRIES):
             if not refresh(p, child_start, x, target, weight, a, b, up, down, up_at, down_at) < -slack:

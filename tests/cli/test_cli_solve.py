@@ -176,7 +176,10 @@ def test_solvers_lists_what_is_registered(run) -> None:
     found = run("solvers", "--json").record["solvers"]
     assert [entry["name"] for entry in found] == list(registry.names())
     for entry in found:
-        assert list(entry) == ["name", "available", "reason", "version", "features"]
+        assert list(entry) == [
+            *("name", "available", "reason", "version", "features"),
+            *("heuristic", "scale"),
+        ]
         assert entry["available"] is (entry["reason"] == "")
         assert entry["features"] == sorted(feature.value for feature in registry.get(entry["name"]).features)
 

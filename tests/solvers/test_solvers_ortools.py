@@ -154,7 +154,7 @@ def test_flow_windows_in_the_wrong_place_are_recentred(monkeypatch):
     problem = Problem(parent=STAR, target=[[90, 20], [70, 10], [40, 2]], total=100)
 
     def misplaced(problem, options, average):
-        return Windows.around(problem, np.zeros(problem.target.shape), 1)
+        return Windows.around(problem, np.zeros(problem.target.shape), 1), None
 
     monkeypatch.setattr(mincostflow, "first_windows", misplaced)
     solution = MinCostFlowSolver().solve(problem, ONE)
@@ -253,7 +253,7 @@ def test_what_an_observer_raises_comes_out_of_cpsat():
 def test_cpsat_begins_with_the_start_table(form):
     best = HighsSolver().solve(STRICT, ONE).x
     solution = CpSatSolver(form).solve(STRICT, SolveOptions(threads=1, start=best))
-    assert solution.trace[0].objective == 49 or solution.trace[1].objective == 49
+    assert 49 in [point.objective for point in solution.trace[:3]]
     far = np.full(STRICT.target.shape, 10**6)
     assert_proven(CpSatSolver(form).solve(STRICT, SolveOptions(threads=1, start=far)), 49)
 
@@ -340,9 +340,10 @@ def test_a_time_limit_is_kept_and_told(solver):
 def test_nothing_is_started_when_no_time_is_left(solver):
     problem = SMALL if solver.name != "mathopt-pdlp" else SMALL.relaxed()
     solution = solver.solve(problem, SolveOptions(stop_at=0.0))
-    assert solution.x is None
     assert solution.termination is Termination.TIME_LIMIT
-    assert solution.point_status is PointStatus.NONE
+    # The table that the answer would have to beat is there without a search.
+    assert solution.point_status in (PointStatus.NONE, PointStatus.FEASIBLE)
+    assert solution.bound is None or solution.bound <= solution.objective
 
 
 def test_mathopt_combinations_that_do_not_exist_are_explained():
