@@ -18,7 +18,7 @@ export PYTHONSAFEPATH := 1
 .DELETE_ON_ERROR:
 # Two pip processes in one environment would trip over each other.
 .NOTPARALLEL:
-.PHONY: help demo test test-slow cover check bench docs wheel clean distclean tree
+.PHONY: help demo test test-slow cover check bench compare docs wheel clean distclean tree
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -46,6 +46,9 @@ check: $(VENV)/.check tree ## lint, format, types, floors
 bench: $(VENV)/.kernels ## run the foundation benchmarks, results in build/bench/
 	$(BIN)/python -m pgsr.bench.foundation --out build/bench \
 	  --taxi tests/solvers/taxi_eps1_instance.npz
+
+compare: $(VENV)/.test $(VENV)/.kernels ## compare all solvers, results in build/compare/ and docs/solvers.md
+	$(BIN)/python -m pgsr.bench.comparison --out build/compare --docs docs/solvers.md
 
 # Warnings are errors: a broken link or an unreadable docstring fails the build.
 docs: $(VENV)/.docs tree ## build the documentation site in site/

@@ -46,7 +46,7 @@ def read_solution(path: str | Path, instance: Instance) -> NDArray[Any]:
 
 
 def read_multipliers(path: str | Path, instance: Instance) -> NDArray[np.float64] | None:
-    """Read the multipliers beside the values of a solution of the cumulative `instance`; None if there are none.
+    """Read the multipliers beside the values of a cumulative `instance`'s solution; None if it has none.
 
     The rows up to the last inner region, N columns, 0 at leaves: what `multiplier_bound` takes. Exactly as
     written. Raises InputError, naming file and region, for what is malformed, and for Model 1.
@@ -67,8 +67,8 @@ def write_solution(
 ) -> None:
     """Write the values (R, N) of a solution, JSON or Parquet by the ending of its name.
 
-    `multipliers` (R, N), or the rows up to the last inner region, of Model 2 go into the same file, rounded to
-    multiples of 2^-grid (0 to 40): any will do for a bound, but rounding may cost some of it. A grid that
+    `multipliers` of Model 2 (R, N), or their rows up to the last inner region, go into the same file, rounded
+    to multiples of 2^-grid (0 to 40): any will do for a bound, but rounding may cost some of it. A grid that
     costs nothing: `pgsr.solvers.certificate.on_grid`. InputError for numbers that the grid does not hold.
     """
     from pgsr.models.folders import write_solution_parquet

@@ -1,4 +1,4 @@
-"""Multipliers beside a solution of Model 2, in units of 2^-grid: whole numbers, so that a proof survives the file.
+"""Multipliers beside a solution of Model 2: whole numbers of units of 2^-grid, so that a proof survives.
 
 JSON: a key of the solution, entries for inner regions alone. Parquet: columns of the solution's own file, so
 that the two are never parted, with the grid in the schema's metadata. [Fioretto2021] Model 2.

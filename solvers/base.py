@@ -171,8 +171,8 @@ class Solution:
     `problem`; `bound` is a proven lower bound on the optimum (or the back end's, if none is proven);
     `build_s`, `solve_s` in seconds. `termination` is what the solver said unless that is refuted: then it
     is `numerical`, and `refuted` says why. `trace`: objective and bound over time; `details`: what this
-    solver alone has to say, as plain data. `multipliers`: those that prove the bound of Model 2, if the solver
-    gave any: the rows up to the last inner region, N columns, for `multiplier_bound` or a file.
+    solver alone has to say, as plain data. `multipliers`: those that prove the bound of Model 2, if the
+    solver gave any: the rows up to the last inner region, N columns, for `multiplier_bound` or a file.
     """
 
     problem: Problem = field(repr=False)

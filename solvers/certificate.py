@@ -181,8 +181,9 @@ def assess(
 
     `claimed_bound` is used only where nothing is proven, and not if it exceeds the objective of a feasible
     point; `proof` is a certificate of this very `x` that the caller has just computed with `certify` (so
-    that it is not computed twice). `multipliers` (R, N), or the rows up to the last inner region, on "parent =
-    sum of children" prove a bound for Model 2; the record keeps them. A claim of optimality or infeasibility that the problem refutes becomes `numerical`.
+    that it is not computed twice). `multipliers` (R, N), or the rows up to the last inner region, on "parent
+    = sum of children" prove a bound for Model 2; the record keeps them. A claim of optimality or
+    infeasibility that the problem refutes becomes `numerical`.
     """
     common: dict[str, Any] = {
         "problem": problem,
@@ -267,7 +268,7 @@ def _kept(problem: Problem, multipliers: Float64 | None) -> Float64 | None:
 
 
 def on_grid(solution: Solution) -> tuple[Float64, int] | None:
-    """Multipliers of a Model 2 `solution` for its file: rounded to multiples of 2^-grid, and the grid (0 .. 40).
+    """Multipliers of a Model 2 `solution` for its file: multiples of 2^-grid, and the grid (0 to 40).
 
     The coarsest of the grids of the certificate on which they prove as much as the record's bound; if none
     does, the one that proves most. Exactly what is returned has been evaluated. None if there are no

@@ -43,7 +43,7 @@ def verify(
             report("read", 0.0)
         given = read_instance(instance)
         values = _integers(read_solution(solution, given))
-        multipliers = read_multipliers(solution, given) if given.problem.cumulative else None
+        multipliers = read_multipliers(solution, given)
         problem = given.problem.relaxed() if relax else given.problem
         if report is not None:
             report("check", 0.0)
@@ -63,7 +63,7 @@ def verify(
         "optimal": judged.certificate,
     }
     if feasible:
-        record |= _proof(judged)
+        record.update(_proof(judged))
     if feasible and judged.certificate is False:
         found = None if judged.proof is None else judged.proof.exchange
         record["exchange"] = None if found is None else _named(found, given)

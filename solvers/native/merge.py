@@ -78,7 +78,7 @@ def weigh_pieces(target, weight, old, new, label, cost):  # type: ignore[no-unty
             piece = label[r * width + s]
             if piece < 0:
                 step = new[r, s] - old[r, s]
-                cost[-1 - piece] += weight[r] * (step * (2 * (old[r, s] - target[r, s]) - step))
+                cost[-1 - piece] += weight[r] * (step * (2 * (old[r, s] - target[r, s]) + step))
 
 
 @njit(nogil=True, cache=True)
