@@ -146,7 +146,7 @@ def _print(record: dict[str, Any]) -> None:
     """The verdict for people."""
     optimal = {True: "optimal, proven", False: "not optimal", None: "optimality not known"}[record["optimal"]]
     heading(f"feasible, {optimal}" if record["feasible"] else "not feasible")
-    proof = {name: record[name] for name in ("bound", "gap", "proof") if name in record}
+    proof: dict[str, Any] = {name: record[name] for name in ("bound", "gap", "proof") if name in record}
     pairs({"objective": record["objective"], **proof, **record["violations"]})
     exchange = record.get("exchange")
     if exchange is not None:

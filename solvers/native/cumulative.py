@@ -79,6 +79,7 @@ class CumulativeSolver:
             solve_s=watch.seconds(),
             options=options,
             proof=work.proof,
+            multipliers=work.prices,
             trace=work.trace,
             details=details,
         )

@@ -165,7 +165,9 @@ class Pursuit:
         table = self.incumbent
         if table.x is None:
             return
-        now = (table.value, self.lower)
+        # Floating-point bounds may lie above exact ones by their rounding, which is taken off.
+        lower = self.lower - 1e-9 * max(1.0, abs(self.lower))
+        now = (table.value, max(lower, self._shown[1]))
         if now == self._shown:
             return
         better = table.value != self._shown[0]
@@ -173,7 +175,7 @@ class Pursuit:
         point = Observation(
             seconds=self.watch.seconds(),
             objective=int(table.value) if table.value.denominator == 1 else float(table.value),
-            bound=self.lower if math.isfinite(self.lower) and self.lower <= table.value else None,
+            bound=now[1] if math.isfinite(now[1]) else None,
         )
         self.trace.append(point)
         if self.options.observe is not None:

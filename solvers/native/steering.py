@@ -53,4 +53,4 @@ class Steered(Split):
 
     def _tables(self) -> tuple[Any, ...]:
         tree, target, weights = super()._tables()
-        return tree, self._aim if self._aim is not None else target, weights
+        return tree, self._aim if self._steering and self._aim is not None else target, weights

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
@@ -14,10 +15,10 @@ import pytest
 
 from pgsr.models.files import read_instance, read_multipliers, read_solution, write_solution
 from pgsr.models.problem import Problem
-from pgsr.models.samples import enumerate_tables, random_parent
+from pgsr.models.samples import enumerate_tables
 from pgsr.solvers.adapters.window import WindowSolver
 from pgsr.solvers.base import SolveOptions, Termination
-from pgsr.solvers.certificate import assess, certify, on_grid
+from pgsr.solvers.certificate import assess, certify, on_grid, reassessed
 from pgsr.solvers.native.multipliers import multiplier_bound
 from pgsr.solvers.running import run as run_solver
 
@@ -47,6 +48,12 @@ STRICT = {
         ]
     ],
 }
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(monkeypatch) -> None:
+    """A process for each of a hundred small problems would take minutes; one test has them."""
+    monkeypatch.setattr(WindowSolver, "interruptible", True)
 
 
 def plain(vector):
@@ -109,7 +116,9 @@ def test_the_grid_of_the_file_costs_nothing(tmp_path, weights) -> None:
 
 def random_instance(folder, rng, weights="unit"):
     """A random small instance with inner regions, through its file."""
-    parent = random_parent(rng, int(rng.integers(2, 7)))
+    middle = int(rng.integers(1, 3))
+    leaves = np.sort(np.concatenate([np.arange(middle), rng.integers(0, middle, rng.integers(0, 3))]))
+    parent = np.concatenate([[-1], np.zeros(middle, dtype=np.int64), 1 + leaves])
     width, total = int(rng.integers(1, 4)), int(rng.integers(0, 5))
     weight = {
         "unit": np.ones(parent.size),
@@ -320,6 +329,26 @@ def test_what_proves_nothing_is_not_written(write, tmp_path) -> None:
     assert on_grid(outcome(instance.problem, x, None)) is None
     assert on_grid(outcome(instance.problem, x, np.full((3, 3), 1e6))) is None  # its bound is negative
     assert on_grid(outcome(instance.problem, x, np.zeros((6, 3)))) is not None
+
+
+@pytest.mark.parametrize(("weight", "grid"), [(1.0, 4), (3.0, 4), (0.125, 7), (2.0**30, 0)])
+def test_the_grid_is_the_coarsest_that_proves(write, weight, grid) -> None:
+    """Half steps of the objective do not prove this table, sixteenths do, whatever the step."""
+    regions = [{**region, "weight": weight} for region in STRICT["regions"]]
+    problem = read_instance(write({**STRICT, "regions": regions})).problem
+    solution = WindowSolver().solve(problem, ONE)
+    assert solution.certificate is True
+    prices, found = on_grid(solution)
+    assert found == grid
+    assert np.array_equal(prices, np.rint(prices * 16 / weight) * weight / 16)
+
+
+def test_a_record_made_elsewhere_is_judged_with_its_multipliers(write) -> None:
+    solution = WindowSolver().solve(read_instance(write(STRICT)).problem, ONE)
+    bare = replace(solution, certificate=None, proof=None, bound=None, assessed=False)
+    again = reassessed(bare, ONE)
+    assert (again.certificate, again.bound) == (True, 49)
+    assert np.array_equal(again.multipliers, solution.multipliers)
 
 
 def read_solution_of(instance):

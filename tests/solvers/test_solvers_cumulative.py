@@ -31,6 +31,7 @@ from pgsr.solvers.native.pairchain import PairShifts, best_shift, few_leaves
 from pgsr.solvers.native.schedule import OutOfTime, runner
 from pgsr.solvers.native.subtrees import open_tops, region_gaps, solved_again, subtree_rows
 from pgsr.solvers.native.topdown import round_down_the_tree
+from pgsr.solvers.native.treemoves import refresh
 
 HERE = Path(__file__).parent
 VECTORS = [
@@ -306,7 +307,9 @@ def test_merging_never_loses(weights):
     assert mixed >= 3
 
 
-def test_incumbent_never_gets_worse():
+@pytest.mark.parametrize("few", [True, False])
+def test_incumbent_never_gets_worse(few, monkeypatch):
+    monkeypatch.setattr("pgsr.solvers.native.incumbent.few_leaves", lambda problem: few)
     rng = np.random.default_rng(12)
     for parent in shapes(rng):
         problem = random_cumulative(rng, parent=parent, width=6, total=40)
@@ -318,7 +321,25 @@ def test_incumbent_never_gets_worse():
                 assert feasible(problem, best.x)
                 assert best.value == problem.exact_objective(best.x)
                 values.append(best.value)
+                if improve and not few:  # nothing that has changed was overlooked
+                    for table in (best.x, best._spare):
+                        assert table is None or exchange_units(problem, table.copy(), run, slack=1e-6) == 0
             assert values == sorted(values, reverse=True)
+
+
+def test_cheapest_pair_of_children_against_all_pairs():
+    rng = np.random.default_rng(19)
+    for _ in range(40):
+        parent = np.r_[-1, np.zeros(int(rng.integers(2, 5)), np.int64)]
+        problem = random_cumulative(rng, parent=parent, width=1, total=9, noise=6)
+        x = np.cumsum(random_table(rng, problem), axis=1)
+        empty, place = np.zeros(1), np.zeros(1, np.int64)
+        tables = (problem.child_start, x, problem.target, problem.region_weights)
+        found = refresh(0, *tables, 0, 0, empty, empty.copy(), place, place.copy())
+        gaps = (x - problem.target)[1:, 0]
+        more, less = 1.0 + 2 * gaps, np.where(x[1:, 0] > 0, 1.0 - 2 * gaps, np.inf)
+        pairs = [more[i] + less[j] for i in range(gaps.size) for j in range(gaps.size) if i != j]
+        assert found == min(pairs)
 
 
 def test_region_gaps_add_up_and_subtrees_help():
