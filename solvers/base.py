@@ -235,7 +235,8 @@ class Solution:
 class Solver(Protocol):
     """A solver: data about itself and one method.
 
-    Three attributes are optional. `heuristic`: whether it gives a table and promises nothing, so that it is
+    Four attributes are optional. `preference`: who goes first among solvers whose `scale` covers the problem
+    (default 0). `heuristic`: whether it gives a table and promises nothing, so that it is
     only used by name (default False). `scale`: the number of entries up to which it is a good choice, which
     `registry.select` goes by (default 0). `interruptible`: whether `solve` keeps to its time limit and
     to Ctrl-C by itself, so that it needs no process of its own (default False).

@@ -56,14 +56,19 @@ def capable(problem: Problem) -> tuple[Solver, ...]:
 
 
 def select(problem: Problem) -> Solver:
-    """The solver to use when none is named: of the `capable` ones that with the largest `scale`.
+    """The solver to use when none is named: of the `capable` ones the best for the problem's size.
 
-    `scale` is what a solver declares: the number of entries up to which it is a good choice. Ours and
-    third parties' are chosen alike; at equal scale the first name wins. Raises InputError if none takes
-    the problem.
+    Goes by what solvers declare: first those whose `scale` (entries up to which they are a good choice)
+    covers the problem, among these the highest `preference`, then the largest `scale`, then the first name.
+    Ours and third parties' are chosen alike. Raises InputError if none takes the problem.
     """
     found = capable(problem)
     if not found:
         need = ", ".join(sorted(feature.value for feature in problem.requires))
         raise InputError(f"no installed solver takes {need}", "solver", "see `pgsr solvers`")
-    return max(found, key=lambda solver: int(getattr(solver, "scale", 0)))
+
+    def merit(solver: Solver) -> tuple[bool, int, int]:
+        scale = int(getattr(solver, "scale", 0))
+        return scale >= problem.target.size, int(getattr(solver, "preference", 0)), scale
+
+    return max(found, key=merit)

@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Measure samplers, post-processing at scale, stock solvers.")
     parser.add_argument("--out", type=Path, required=True, help="folder for foundation.json and .md")
     parser.add_argument("--quick", action="store_true", help="small sizes, one repeat: to see that it runs")
+    parser.add_argument("--parts", default="", help="names of parts, separated by commas (default: all)")
     parser.add_argument("--taxi", type=Path, help="frozen taxi instance (.npz), to be solved as well")
     parser.add_argument("--peer-limit", type=float, default=120.0, help="seconds a stock solver may take")
     options = parser.parse_args(arguments)
@@ -48,7 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ),
         "windows": lambda: window_rows(quick, 2 * options.peer_limit, options.taxi, log),
     }
+    wanted = [name for name in options.parts.split(",") if name]
+    if unknown := sorted(set(wanted) - set(parts)):
+        parser.error(f"unknown parts {', '.join(unknown)}: use {', '.join(parts)}")
     for name, part in parts.items():
+        if wanted and name not in wanted:
+            continue
         log(name)
         report[name] = part()
         with atomic_path(options.out / "foundation.json") as path:

@@ -46,21 +46,18 @@ MOST_SORTED = 5_000_000
 class Method:
     """One way from a noisy table to a published one.
 
-    `solver`: a registered name, "" for the noisy table itself; `relaxed`: real numbers; `fast`: the
-    search alone, without closing the last gap.
+    `solver`: a registered name, "" for the noisy table itself; `relaxed`: real numbers.
     """
 
     name: str
     cumulative: bool
     solver: str
     relaxed: bool = False
-    fast: bool = False
 
 
 def methods() -> tuple[Method, ...]:
     """All methods with the solvers that are registered here, in the order of the tables."""
     exact = "cumulative" if "cumulative" in names() else "window"
-    unproven = [Method(name="M2 unproven", cumulative=True, solver=exact, fast=True)]
     return (
         Method(name="M1 noisy", cumulative=False, solver=""),
         Method(name="M1 exact", cumulative=False, solver="proximity"),
@@ -68,7 +65,6 @@ def methods() -> tuple[Method, ...]:
         Method(name="M1 topdown", cumulative=False, solver="topdown"),
         Method(name="M2 noisy", cumulative=True, solver=""),
         Method(name="M2 exact", cumulative=True, solver=exact),
-        *(unproven if exact == "cumulative" else []),
         Method(name="M2 relaxed", cumulative=True, solver="splitting", relaxed=True),
         Method(name="M2 relax-round", cumulative=True, solver="relax-round"),
         Method(name="M2 isotonic-dp", cumulative=True, solver="isotonic-dp"),
@@ -100,10 +96,6 @@ def _solver(method: Method, truth: GroupSizes, epsilon: Fraction, seed: int) -> 
         from pgsr.solvers.baselines.kuo import KuoHgSolver
 
         return KuoHgSolver(noisy_sizes(truth, epsilon=epsilon, seed=seed), truth.sizes.astype(np.float64))
-    if method.fast:
-        from pgsr.solvers.native.cumulative import CumulativeSolver
-
-        return CumulativeSolver(prove=False)
     return get(method.solver)
 
 

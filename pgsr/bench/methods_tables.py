@@ -32,7 +32,15 @@ _ROUNDING = 1e-6
 
 def report(rows: Rows, cases: Sequence[Case], where: str) -> str:
     """All tables: a summary a data set, then errors, objectives and violations for each epsilon."""
-    lines = [f"Measured {where}.", ""]
+    exact = sorted({(r["method"], r["solver"]) for r in rows if r["method"] in EXACT.values()})
+    limits = sorted({f"{row['limit_s']:g} s" for row in rows})
+    lines = [
+        f"Measured {where}.",
+        "",
+        f"{'; '.join(f'`{method}` is by `{solver}`' for method, solver in exact)}; limit of one solve:",
+        f"{', '.join(limits)}.",
+        "",
+    ]
     for case in cases:
         found = [row for row in rows if row["data"] == case.name]
         epsilons = list(dict.fromkeys(row["epsilon"] for row in found))

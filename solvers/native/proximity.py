@@ -48,6 +48,7 @@ class ProximitySolver:
 
     name = "proximity"
     scale = 10**9
+    preference = 1
     interruptible = True
     features = frozenset(Feature) - {Feature.CUMULATIVE}
 

@@ -70,7 +70,7 @@ def test_the_page_names_what_there_is():
     text = PAGE.read_text(encoding="utf-8")
     for name in re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE):
         assert name in {check.name for check in CHECKS} | {
-            *("scale", "accuracy", "heuristic", "interruptible"),
+            *("scale", "accuracy", "heuristic", "interruptible", "preference"),
         }, name
     for check in CHECKS:
         assert f"`{check.name}`" in text, check.name

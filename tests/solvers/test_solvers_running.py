@@ -109,3 +109,15 @@ def test_importing_solvers_loads_no_compiler():
     code = "import sys, pgsr.solvers.registry, pgsr.solvers.certificate; print('numba' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"
+
+
+def test_the_choice_goes_by_size_and_preference():
+    tiny = Problem(parent=[-1], target=[[1, 2]], total=2, cumulative=True)
+    assert registry.select(tiny).name == "window"
+    assert registry.select(tiny.relaxed()).name == "splitting"
+    assert registry.select(Problem(parent=[-1], target=[[1, 2]], total=2)).name == "proximity"
+    wide = Problem(parent=[-1], target=np.arange(500_000)[None, :], total=9, cumulative=True)
+    assert registry.select(wide).name == "cumulative"
+    named = {solver.name for solver in registry.capable(tiny)}
+    assert "topdown" not in named  # heuristics promise nothing
+    assert {"window", "cumulative", "highs"} <= named
