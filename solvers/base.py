@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol
 
@@ -96,6 +96,8 @@ class SolveOptions:
             raise InputError("the seed is negative", "seed", "give 0, 1, 2, ...")
         if self.threads < 0:
             raise InputError("a negative number of threads", "threads", "give 0 for all cores, or 1, 2, ...")
+        if self.threads > 4096:
+            raise InputError("more threads than any machine has", "threads", "give 0 for all cores")
         if not 0 <= self.gap < 1:
             raise InputError("the gap is not in [0, 1)", "gap", "give 0 to have the optimum proven")
 
@@ -108,6 +110,13 @@ class SolveOptions:
             return self.time_limit_s
         left = max(0.0, self.stop_at - time.monotonic() - MARGIN_S)
         return left if self.time_limit_s is None else min(left, self.time_limit_s)
+
+    def started(self) -> SolveOptions:
+        """The same options with the limit counted from now on, for solves in several parts."""
+        if self.time_limit_s is None:
+            return self
+        end = time.monotonic() + self.time_limit_s + MARGIN_S
+        return replace(self, stop_at=end if self.stop_at is None else min(end, self.stop_at))
 
     def cores(self) -> int:
         """The number of threads: as asked, or all cores that this process may use."""

@@ -220,7 +220,7 @@ def assess(
     objective = problem.objective(x)
     gap_allowed = 0.0 if options is None else options.gap
     judged = judge(problem, termination, violations, objective, claimed_bound, proof, feasible, gap_allowed)
-    bound = proof.bound if proof.bound is not None else judged.bound
+    bound = _best_bound(proof, judged.bound)
     return Solution(
         termination=judged.termination,
         refuted=judged.refuted,
@@ -233,6 +233,13 @@ def assess(
         proof=proof,
         **common,
     )
+
+
+def _best_bound(proof: Certificate, claimed: int | float | None) -> int | float | None:
+    """The proven bound, or the claimed one where that is better and nothing is proven; no loss is below 0."""
+    if proof.optimal is True or claimed is None:
+        return None if proof.bound is None else max(0, proof.bound)
+    return max(0, claimed) if proof.bound is None else max(0, claimed, proof.bound)
 
 
 def reassessed(solution: Solution, options: SolveOptions | None = None) -> Solution:

@@ -61,11 +61,12 @@ def run(
         if log is not None:
             raise InputError("a log needs a process of its own", "log", "leave isolate out")
         try:
-            return reassessed(solver.solve(problem, options), options)
+            solution = solver.solve(problem, options)
         except PgsrError:
             raise
         except Exception as error:
             raise SolverFault(f"solver '{solver.name}' broke down ({_text(error)})") from error
+        return judged(solver, problem, solution, options)
     if deadline_s is None and options.time_limit_s is not None:
         deadline_s = options.time_limit_s + GRACE_S
     with _place(log) as output:
@@ -163,8 +164,7 @@ class _Child:
                 return self._died(process)
             kind, content = pickle.loads(body)  # noqa: S301 - written by our own worker
             if kind == "solved":
-                solution = replace(content, problem=self.problem)
-                return reassessed(solution, self.options)
+                return judged(self.solver, self.problem, content, self.options, moved=True)
             if kind == "raised":
                 self._raise(content)
             elif kind == "observed":
@@ -173,7 +173,9 @@ class _Child:
                 self.silent = False
                 self.options.progress(*content)
 
-    def _observed(self, point: Observation, x: Any) -> None:
+    def _observed(self, point: Any, x: Any) -> None:
+        if not isinstance(point, Observation) or (x is not None and not _fits(self.problem, x)):
+            return  # a solver's own mistake is no reason to lose the rest
         self.trace.append(point)
         if x is not None:
             self.best = x
@@ -241,6 +243,38 @@ class _Child:
         if isinstance(error, PgsrError):
             raise error
         raise SolverFault(f"solver '{self.solver.name}' broke down ({_text(error)})") from error
+
+
+def judged(
+    solver: Solver, problem: Problem, solution: Any, options: SolveOptions, *, moved: bool = False
+) -> Solution:
+    """The record of `solver`'s answer to `problem`: recomputed, unless our own code has just done that.
+
+    `moved`: it comes from another process, which had a copy of the problem. SolverFault for an answer that
+    is no record, or whose table does not fit.
+    """
+    if not isinstance(solution, Solution):
+        raise SolverFault(f"solver '{solver.name}' returned no Solution")
+    if solution.x is not None and not _fits(problem, solution.x):
+        raise SolverFault(f"solver '{solver.name}' returned a table that does not fit the problem")
+    record: Solution = replace(solution, problem=problem) if moved else solution
+    ours = type(solver).__module__.startswith(_OURS)
+    if ours and record.assessed and record.problem is problem:
+        return record
+    try:
+        return reassessed(replace(record, problem=problem, assessed=False), options)
+    except PgsrError as error:
+        raise SolverFault(
+            f"the answer of solver '{solver.name}' cannot be judged ({_text(error)})"
+        ) from error
+
+
+_OURS = ("pgsr.solvers.native.", "pgsr.solvers.adapters.", "pgsr.solvers.baselines.")
+
+
+def _fits(problem: Problem, x: Any) -> bool:
+    """Whether `x` is a table of numbers of the problem's shape."""
+    return isinstance(x, np.ndarray) and x.shape == problem.target.shape and x.dtype.kind in "iuf"
 
 
 def _text(error: BaseException) -> str:

@@ -75,9 +75,11 @@ def _known(problem: Problem) -> NDArray[Any] | None:
     from pgsr.models.forms.piecewise import Windows
     from pgsr.solvers import registry
     from pgsr.solvers.base import PointStatus, SolveOptions
+    from pgsr.solvers.running import run
 
     if width_of(Windows.whole(problem)) <= MOST_SEGMENTS:
         return None
     whole = problem.integers()
-    solution = registry.select(whole).solve(whole, SolveOptions())
+    chosen = registry.select(whole)
+    solution = run(chosen, whole, SolveOptions(), isolate=not getattr(chosen, "interruptible", False))
     return solution.x if solution.point_status is PointStatus.FEASIBLE else None

@@ -65,7 +65,7 @@ def solve_in_windows(
     `call` hands one program to the back end. The relaxation that places the windows counts as building.
     """
     watch = Stopwatch()
-    windows, near = first_windows(problem, options, average)
+    windows, near = first_windows(problem, options.started(), average)
     program = piecewise_form(problem, windows, tails=True)
     build_s = watch.seconds()
     recorder.start()

@@ -45,6 +45,7 @@ class WindowSolver(Adapter):
 
     def run(self, problem: Problem, options: SolveOptions, recorder: Recorder) -> Outcome:
         """Squares in windows; absolute values have two segments an entry, so they need none."""
+        options = options.started()
         if problem.loss == "l1":
             return _absolute(problem, options, recorder)
         watch = Stopwatch()

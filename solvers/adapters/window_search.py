@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -62,7 +63,9 @@ def search(
         seconds = options.seconds_left()
         if seconds == 0:
             break
-        answer = call_highs(program, options, recorder, seconds=seconds, start=start, settings=settings)
+        # A program that leaves tables out bounds nothing but itself.
+        points = _PointsOnly(recorder)
+        answer = call_highs(program, options, points, seconds=seconds, start=start, settings=settings)
         details["searches"] += 1
         raw = answer.status
         if answer.z is not None:
@@ -71,13 +74,30 @@ def search(
                 best, value = x, float(problem.objective(x))
         if everywhere and answer.bound is not None:
             inside = answer.bound + program.constant
-            outside = linear.value + least_outside(problem, windows, linear.table)
+            outside = least_outside(problem, windows, linear.table)
+            if math.isfinite(outside):
+                # The distance is one from the optimum over all segments, or says nothing.
+                outside = linear.value + outside if linear.complete else -math.inf
             bound = max(bound, _raised(min(inside, outside, value), step, value))
         if value <= bound + max(options.gap, 1e-9) * max(1.0, abs(value)):
             return Found(termination=Termination.OPTIMAL, raw_status=raw, x=best, bound=min(bound, value))
         if termination("highs", raw) not in (Termination.OPTIMAL, Termination.INFEASIBLE):
             return Found(termination=termination("highs", raw), raw_status=raw, x=best, bound=bound)
     return Found(termination=Termination.TIME_LIMIT, raw_status=raw or "time limit", x=best, bound=bound)
+
+
+class _PointsOnly(Recorder):
+    """Passes points on to another recorder, and no bounds."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._to = recorder
+
+    def found(self, x: NDArray[Any]) -> None:
+        """A point is a point, whatever program it comes from."""
+        self._to.found(x)
+
+    def bounded(self, bound: float | None) -> None:
+        """Kept back."""
 
 
 def _raised(bound: float, step: Fraction | None, value: float) -> float:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from pgsr.errors import InputError, SolverFault
 from pgsr.models.problem import Feature, Problem
 from pgsr.solvers import registry
 from pgsr.solvers.adapters.highs import HighsSolver
-from pgsr.solvers.base import Availability, PointStatus, SolveOptions, Termination
+from pgsr.solvers.base import Availability, Certificate, PointStatus, SolveOptions, Termination
 from pgsr.solvers.certificate import assess
 from pgsr.solvers.running import run
 
@@ -27,7 +28,7 @@ MODULE = """
 import os, signal, sys, time
 import numpy as np
 from pgsr.models.problem import Feature
-from pgsr.solvers.base import Availability, Observation, Termination
+from pgsr.solvers.base import Availability, Certificate, Observation, Termination
 from pgsr.solvers.certificate import assess
 
 class Strange:
@@ -263,3 +264,70 @@ def test_twenty_thousand_variables_come_back_in_time():
     solution = run(HighsSolver(), problem, SolveOptions(time_limit_s=1.0))
     assert time.monotonic() - began < 4.0
     assert solution.certificate is not False or solution.point_status is PointStatus.INFEASIBLE
+
+
+class Forger:
+    """Hands over whatever record it is given."""
+
+    name = "forger"
+    features = frozenset(Feature)
+
+    def __init__(self, make):
+        self.make = make
+
+    def availability(self):
+        return Availability(available=True)
+
+    def version(self):
+        return "1"
+
+    def check(self, problem):
+        pass
+
+    def solve(self, problem, options):
+        return self.make(problem)
+
+
+def record(problem, x, **more):
+    return assess(
+        problem,
+        x,
+        solver="forger",
+        version="1",
+        termination=Termination.OPTIMAL,
+        raw_status="",
+        build_s=0.0,
+        solve_s=0.0,
+        **more,
+    )
+
+
+WORSE = np.array([[8, 0], [8, 0], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda problem: replace(record(problem, WORSE), assessed=True, certificate=True, objective=0),
+        lambda problem: record(replace(problem, target=WORSE), WORSE),  # of another problem
+        lambda problem: record(problem, WORSE, proof=Certificate(optimal=True, bound=3)),
+    ],
+)
+def test_forged_records_do_not_pass(make):
+    told = run(Forger(make), PROBLEM)
+    assert told.objective == PROBLEM.objective(WORSE)
+    assert told.certificate is False
+    assert told.termination is Termination.NUMERICAL
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda problem: None,
+        lambda problem: replace(record(problem, WORSE), x=[[1, 2]]),
+        lambda problem: replace(record(problem, WORSE), x=WORSE[:, :1]),
+    ],
+)
+def test_answers_that_are_no_answers_are_faults(make):
+    with pytest.raises(SolverFault, match="forger"):
+        run(Forger(make), PROBLEM)

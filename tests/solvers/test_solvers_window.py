@@ -177,3 +177,50 @@ def test_matrix_form_costs_what_the_problem_costs_from_any_origin():
             cost = program.constant + program.linear @ z + program.quadratic @ (z * z)
             assert cost == pytest.approx(float(problem.objective(x)))
             assert np.array_equal(program.whole_table(z), x)
+
+
+def copies(count):
+    """Copies of the counterexample below a root without weight, each with its total pinned."""
+    parent = np.array([-1, *([0] * count)])
+    roots = np.arange(1, count + 1)
+    middle = np.repeat(roots, 2)
+    m1 = count + 1 + 2 * np.arange(count)
+    leaves = np.stack([m1, m1, m1 + 1], axis=1).ravel()
+    target = COUNTEREXAMPLE.target
+    total = 4 * count
+    table = np.concatenate(
+        [
+            [[0, 0, total]],
+            np.tile(target[:1], (count, 1)),
+            np.tile(target[1:3], (count, 1)),
+            np.tile(target[3:], (count, 1)),
+        ]
+    )
+    parent = np.concatenate([parent, middle, leaves])
+    lower, upper = np.zeros_like(table), np.full_like(table, total)
+    lower[1 : count + 1, -1] = upper[1 : count + 1, -1] = 4
+    weights = np.ones(len(parent))
+    weights[0] = 0
+    return Problem(
+        parent=parent, target=table, total=total, cumulative=True, weights=weights, lower=lower, upper=upper
+    )
+
+
+def test_bounds_of_narrow_windows_are_kept_back():
+    solution = WindowSolver().solve(copies(118), SolveOptions())
+    optimum = 118 * 49
+    assert solution.problem.target.size > 2000
+    assert solution.objective >= optimum
+    assert all(point.bound is None or point.bound <= optimum for point in solution.trace), solution.trace
+    assert solution.bound is None or solution.bound <= optimum
+    if solution.termination is Termination.OPTIMAL:
+        assert solution.objective == optimum
+
+
+def test_the_time_limit_holds_in_this_process():
+    problem = generate("us", scale=0.0003, sizes=20, model="cumulative", seed=1).instance().problem
+    options = SolveOptions(time_limit_s=2.0).started()
+    assert 1.5 < options.seconds_left() <= 2.0
+    assert SolveOptions().started().seconds_left() is None
+    solution = WindowSolver().solve(problem, SolveOptions(time_limit_s=0.5))
+    assert solution.solve_s < 30
