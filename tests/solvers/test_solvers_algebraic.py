@@ -148,7 +148,8 @@ def test_splitting_and_interior_point_methods_keep_their_time_limit(kind) -> Non
 def test_no_time_left_after_building_gives_no_point(kind) -> None:
     solution = made(kind).solve(COUNTEREXAMPLE, SolveOptions(time_limit_s=5, stop_at=0.0))
     assert solution.termination is Termination.TIME_LIMIT
-    assert solution.x is None
+    # At most the table that there is without any search.
+    assert solution.point_status in (PointStatus.NONE, PointStatus.FEASIBLE)
 
 
 @pytest.mark.parametrize("kind", INTEGERS)

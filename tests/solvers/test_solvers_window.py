@@ -207,7 +207,7 @@ def copies(count):
 
 
 def test_bounds_of_narrow_windows_are_kept_back():
-    solution = WindowSolver().solve(copies(118), SolveOptions())
+    solution = WindowSolver().solve(copies(118), SolveOptions(time_limit_s=5.0))
     optimum = 118 * 49
     assert solution.problem.target.size > 2000
     assert solution.objective >= optimum
