@@ -48,6 +48,7 @@ def test_the_example_conforms(item, importable):
     settle(item)
 
 
+@needs_page
 def test_the_example_is_registered_like_any_other(monkeypatch):
     text = "\n".join(blocks("toml"))
     value = re.search(r'^scipy-milp = "my_package\.(\S+)"$', text, flags=re.MULTILINE)
