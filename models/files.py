@@ -69,7 +69,7 @@ def write_solution(
 
     `multipliers` of Model 2 (R, N), or their rows up to the last inner region, go into the same file, rounded
     to multiples of 2^-grid (0 to 40): any will do for a bound, but rounding may cost some of it. A grid that
-    costs nothing: `pgsr.solvers.certificate.on_grid`. InputError for numbers that the grid does not hold.
+    costs nothing: `pgsr.solvers.native.duality.on_grid`. InputError for numbers that the grid does not hold.
     """
     from pgsr.models.folders import write_solution_parquet
     from pgsr.models.jsonfiles import write_solution_json

@@ -120,8 +120,8 @@ def _write(
     if units is not None:
         fields += [(name, pa.int64()) for name in price_columns(sizes)]
         metadata = {GRID: str(grid)}
-    schema = pa.schema(fields, metadata=metadata)
     region = np.arange(values.shape[0]) if order is None else np.argsort(order)
+    schema = pa.schema(fields, metadata=metadata)
     rows = max(1, 4_000_000 // len(sizes))
     with pq.ParquetWriter(path, schema, compression=_COMPRESSION) as writer:
         for first in range(0, max(1, values.shape[0]), rows):

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pgsr.errors import InputError
+from pgsr.errors import InputError, SolverFault, one_line
 from pgsr.models.problem import Feature, Problem
 
 Progress = Callable[[str, float], None]
@@ -244,10 +244,10 @@ class Solution:
 class Solver(Protocol):
     """A solver: data about itself and one method.
 
-    Four attributes are optional. `preference`: who goes first among solvers whose `scale` covers the problem
-    (default 0). `heuristic`: whether it gives a table and promises nothing, so that it is
-    only used by name (default False). `scale`: the number of entries up to which it is a good choice, which
-    `registry.select` goes by (default 0). `interruptible`: whether `solve` keeps to its time limit and
+    Four attributes are optional. `scale`: the number of entries up to which it is a good choice, and
+    `preference`: who goes first among those whose scale covers a problem (both default 0; `registry.select`
+    goes by them). `heuristic`: whether it gives a table and promises nothing, so that it is only used by name
+    (default False). `interruptible`: whether `solve` keeps to its time limit and
     to Ctrl-C by itself, so that it needs no process of its own (default False).
     """
 
@@ -263,7 +263,7 @@ class Solver(Protocol):
         ...
 
     def check(self, problem: Problem) -> None:
-        """Raise InputError if it cannot take `problem`: features, size. Looks at no target values."""
+        """Raise InputError if it cannot take `problem`: features, size, numbers beyond its arithmetic."""
         ...
 
     def solve(self, problem: Problem, options: SolveOptions) -> Solution:
@@ -280,6 +280,16 @@ def refuse_unsupported(solver: Solver, problem: Problem) -> None:
             "solver",
             "see `pgsr solvers` for what each one takes",
         )
+
+
+def broken_down(solver: Solver, error: BaseException) -> SolverFault:
+    """The fault to raise `from` an exception of a back end: which solver, and what it said, in one line."""
+    return SolverFault(f"solver '{solver.name}' broke down ({in_short(error)})")
+
+
+def in_short(error: BaseException) -> str:
+    """Type and message of an exception, in one line of at most 300 characters."""
+    return one_line(f"{type(error).__name__}: {error}")[:300]
 
 
 def tolerance(problem: Problem, x: NDArray[Any]) -> float:

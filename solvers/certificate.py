@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgsr.levelorder import MAGNITUDE
 from pgsr.models.problem import Float64, Problem
 from pgsr.solvers.base import (
     Certificate,
@@ -31,12 +30,6 @@ from pgsr.solvers.base import (
     tolerance,
 )
 from pgsr.solvers.claims import judge, without_point
-
-# Relative gap at which a continuous point counts as proven optimal.
-RELAXED_GAP = 1e-6
-
-# Distances from a bound within which a continuous entry may be read as sitting on it.
-SNAPS = (1e-7, 1e-5)
 
 
 def certify(
@@ -70,7 +63,12 @@ def _certify_feasible(problem: Problem, x: NDArray[Any], options: SolveOptions) 
     from pgsr.solvers.native.cheapest import cheapest_exchange
 
     if not problem.integer:
-        return _certify_relaxed(problem, x, options)
+        if problem.loss == "l1" and np.array_equal(x, np.rint(x)):
+            # Whole data: an integer table attains the optimum of the relaxation, so the exact proof holds.
+            return replace(_certify_feasible(problem.integers(), x.astype(np.int64), options), exchange=None)
+        from pgsr.solvers.relaxedproof import relaxed_certificate
+
+        return relaxed_certificate(problem, x, options)
     found = cheapest_exchange(problem, x, options)
     if found.exact:
         better = found.change is not None and found.change < 0
@@ -104,60 +102,6 @@ def _exactly(
 def _number(value: Fraction) -> int | float:
     """An int if `value` is whole, else the nearest float."""
     return int(value) if value.denominator == 1 else float(value)
-
-
-def _certify_relaxed(problem: Problem, x: NDArray[Any], options: SolveOptions) -> Certificate:
-    from pgsr.solvers.native.cheapest import cheapest_exchange
-
-    if problem.loss == "l1" and np.array_equal(x, np.rint(x)):
-        # Whole data: an integer table attains the optimum of the relaxation, so the exact proof holds.
-        return replace(_certify_feasible(problem.integers(), x.astype(np.int64), options), exchange=None)
-    x = x.astype(np.float64, copy=False)
-    objective = float(problem.objective(x))
-    allowed = RELAXED_GAP * max(1.0, abs(objective))
-    found = cheapest_exchange(problem, x, options)
-    bound = -np.inf
-    # An interior point is near its bounds, not on them; the bound holds whatever table it is read off.
-    for snap in (None, *SNAPS):
-        near = found if snap is None else cheapest_exchange(problem, _snapped(problem, x, snap), options)
-        assert near.bound is not None
-        bound = max(bound, min(near.bound, objective))
-        if objective - bound <= allowed:
-            return Certificate(optimal=True, bound=bound)
-    better = found.change is not None and found.change < 0
-    refuted = better and objective - _improved(problem, x, found.exchange()) > allowed
-    return Certificate(optimal=False if refuted else None, bound=bound)
-
-
-def _snapped(problem: Problem, x: Float64, width: float) -> Float64:
-    """`x` with every entry that is closer than `width` to one of its bounds put there."""
-    width *= max(1.0, 1e-3 * problem.total)
-    floor = np.zeros((1, 1)) if problem.lower is None else np.maximum(problem.lower, 0).astype(np.float64)
-    near = np.where(x - floor <= width, floor, x)
-    if problem.upper is not None:
-        near = np.where(problem.upper - near <= width, problem.upper, near)
-    return near
-
-
-def _improved(problem: Problem, x: Float64, exchange: Exchange) -> float:
-    """The objective after the best step along `exchange` that the bounds allow."""
-    up, down = list(exchange.raised), list(exchange.lowered)
-    room = float((x[down, exchange.lowered_size] - _floor(problem, down, exchange.lowered_size)).min())
-    if problem.upper is not None:
-        room = min(room, float((problem.upper - x)[up, exchange.raised_size].min()))
-    curvature = float(problem.region_weights[up].sum() + problem.region_weights[down].sum())
-    if problem.loss == "l2" and curvature > 0:
-        room = min(room, -exchange.change / (2.0 * curvature))
-    moved = x.copy()
-    moved[up, exchange.raised_size] += max(room, 0.0)
-    moved[down, exchange.lowered_size] -= max(room, 0.0)
-    return float(problem.objective(moved))
-
-
-def _floor(problem: Problem, rows: list[int], size: int) -> Float64:
-    if problem.lower is None:
-        return np.zeros(len(rows))
-    return np.maximum(problem.lower[rows, size], 0).astype(np.float64)
 
 
 def assess(
@@ -243,9 +187,7 @@ def _best_bound(proof: Certificate, claimed: int | float | None) -> int | float 
 
 
 def reassessed(solution: Solution, options: SolveOptions | None = None) -> Solution:
-    """The record with everything recomputed, if `assess` did not make it (a solver's own class or values)."""
-    if solution.assessed:
-        return solution
+    """The record with everything recomputed, whoever made it."""
     return assess(
         solution.problem,
         solution.x,
@@ -272,45 +214,6 @@ def _kept(problem: Problem, multipliers: Float64 | None) -> Float64 | None:
     rows = inner_rows(problem)
     # A copy, so that the rows of leaves are let go.
     return multipliers if len(multipliers) <= rows else multipliers[:rows].copy()
-
-
-def on_grid(solution: Solution) -> tuple[Float64, int] | None:
-    """Multipliers of a Model 2 `solution` for its file: multiples of 2^-grid, and the grid (0 to 40).
-
-    The coarsest of the grids of the certificate on which they prove as much as the record's bound; if none
-    does, the one that proves most. Exactly what is returned has been evaluated. None if there are no
-    multipliers, they prove nothing, or the file does not hold numbers as large (2^53 units).
-    """
-    proof, given = solution.proof, solution.multipliers
-    if given is None or proof is None or proof.bound is None or (proof.bound <= 0 and not proof.optimal):
-        return None
-    from pgsr.models.multiplierfiles import MOST_PLACES
-    from pgsr.solvers.native.duality import COARSE
-    from pgsr.solvers.native.multipliers import multiplier_bound
-
-    finest = multiplier_bound(solution.problem, given)
-    given = np.where(solution.problem.inner()[: len(given), None], given, 0.0)
-    step = Fraction(1) if finest.step is None else finest.step
-    most = max(0, min(finest.grid, MOST_PLACES))
-    best: tuple[Float64, int] | None = None
-    reached = Fraction(-1)
-    for places in (*sorted(grid for grid in COARSE if grid < most), most):
-        unit = step / 2**places
-        grid = min(MOST_PLACES, unit.denominator.bit_length() - 1)
-        prices = np.rint(given / float(unit)) * float(unit)
-        units = np.rint(np.ldexp(prices, grid))
-        if units.size and not float(np.abs(units).max()) <= MAGNITUDE:
-            continue
-        prices = np.ldexp(units, -grid)
-        found = multiplier_bound(solution.problem, prices)
-        bound = Fraction(found.bound)
-        if found.step is not None and solution.problem.integer:
-            bound = math.ceil(bound / found.step) * found.step
-        if bound > reached:
-            best, reached = (prices, grid), bound
-        if reached >= proof.bound:
-            break
-    return best
 
 
 class Stopwatch:

@@ -1,4 +1,4 @@
-"""Where to look: guesses at the optimum that windows are placed round, and bounds that come with them."""
+"""Where to look: guesses at the optimum that windows are placed round, and a first feasible table."""
 
 from __future__ import annotations
 

@@ -23,14 +23,22 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from pgsr.errors import InputError, PgsrError, SolverFault, one_line
+from pgsr.errors import InputError, PgsrError, SolverFault
 from pgsr.models.problem import Problem
-from pgsr.solvers.base import Observation, Solution, SolveOptions, Solver, Termination
+from pgsr.solvers.base import (
+    Observation,
+    Solution,
+    SolveOptions,
+    Solver,
+    Termination,
+    broken_down,
+    in_short,
+)
 from pgsr.solvers.certificate import Stopwatch, assess, reassessed
 from pgsr.solvers.worker import LENGTH
 
 GRACE_S = 2.0
-"""Seconds after the time limit at which a process is killed: its start and the building come on top."""
+"""Seconds after the call and the time limit at which a process is killed, its start and building included."""
 
 TICK_S = 0.25
 """Seconds between two looks at the clock."""
@@ -55,8 +63,8 @@ def run(
     options = options or SolveOptions()
     solver.check(problem)
     if isolate is None:
-        alone = getattr(solver, "interruptible", False)
-        isolate = log is not None or (options.time_limit_s is not None and not alone)
+        patient = getattr(solver, "interruptible", False)
+        isolate = log is not None or (options.time_limit_s is not None and not patient)
     if not isolate:
         if log is not None:
             raise InputError("a log needs a process of its own", "log", "leave isolate out")
@@ -65,7 +73,7 @@ def run(
         except PgsrError:
             raise
         except Exception as error:
-            raise SolverFault(f"solver '{solver.name}' broke down ({_text(error)})") from error
+            raise broken_down(solver, error) from error
         return judged(solver, problem, solution, options)
     if deadline_s is None and options.time_limit_s is not None:
         deadline_s = options.time_limit_s + GRACE_S
@@ -97,7 +105,6 @@ class _Child:
         self.solver, self.problem, self.options = solver, problem, options
         self.watch = Stopwatch()
         self.end = None if deadline_s is None else time.monotonic() + deadline_s
-        self.deadline_s = deadline_s
         self.output = output
         self.trace: list[Observation] = []
         self.best: Any = None
@@ -116,7 +123,7 @@ class _Child:
             task = pickle.dumps((self.solver, self.problem, sent), protocol=pickle.HIGHEST_PROTOCOL)
         except Exception as error:
             raise InputError(
-                f"solver '{self.solver.name}' cannot be sent to a process of its own ({_text(error)})",
+                f"solver '{self.solver.name}' cannot be sent to a process of its own ({in_short(error)})",
                 "solver",
                 "define its class in a module that can be imported",
             ) from error
@@ -242,7 +249,7 @@ class _Child:
     def _raise(self, error: BaseException) -> None:
         if isinstance(error, PgsrError):
             raise error
-        raise SolverFault(f"solver '{self.solver.name}' broke down ({_text(error)})") from error
+        raise broken_down(self.solver, error) from error
 
 
 def judged(
@@ -262,10 +269,10 @@ def judged(
     if ours and record.assessed and record.problem is problem:
         return record
     try:
-        return reassessed(replace(record, problem=problem, assessed=False), options)
+        return reassessed(replace(record, problem=problem), options)
     except PgsrError as error:
         raise SolverFault(
-            f"the answer of solver '{solver.name}' cannot be judged ({_text(error)})"
+            f"the answer of solver '{solver.name}' cannot be judged ({in_short(error)})"
         ) from error
 
 
@@ -275,10 +282,6 @@ _OURS = ("pgsr.solvers.native.", "pgsr.solvers.adapters.", "pgsr.solvers.baselin
 def _fits(problem: Problem, x: Any) -> bool:
     """Whether `x` is a table of numbers of the problem's shape."""
     return isinstance(x, np.ndarray) and x.shape == problem.target.shape and x.dtype.kind in "iuf"
-
-
-def _text(error: BaseException) -> str:
-    return one_line(f"{type(error).__name__}: {error}")[:300]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,6 +1,6 @@
 """The problem in CVXPY: one variable, at most three constraints whatever the size, no parameters.
 
-A constraint for each region would take 8 to 25 times as long to compile as one sparse matrix for all.
+A constraint for each region takes far longer to compile than one sparse matrix for all.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TextIO
@@ -25,7 +25,7 @@ from pgsr.models.instance import Instance
 from pgsr.models.problem import Int64, Problem
 
 MOST_SEGMENTS = 1_000_000
-"""Unit segments up to which a piecewise-linear program is written (about 100 MB)."""
+"""Unit segments up to which a piecewise-linear program is written."""
 
 ENDINGS = (".mps", ".lp")
 
@@ -69,7 +69,7 @@ def write_program(
         program = matrix_form(problem)
     elif form == "pwl":
         windows = Windows.whole(problem) if known is None else as_good_windows(problem, known)
-        needed = width_of(windows)
+        needed = windows.segments
         if needed > MOST_SEGMENTS:
             raise InputError(
                 f"{needed:,.0f} unit segments are more than the {MOST_SEGMENTS:,} that are written",
@@ -89,11 +89,6 @@ def write_program(
         nonzeros=int(program.matrix.nnz),
         integers=int(program.integer.sum()),
     )
-
-
-def width_of(windows: Windows) -> float:
-    """Number of unit segments, as a float: the sum of a few ranges of 2^53 leaves 64 bits."""
-    return float((windows.high - windows.low).astype(np.float64).sum())
 
 
 def as_good_windows(problem: Problem, known: Int64) -> Windows:
@@ -138,16 +133,11 @@ def _names(program: Program, given: Instance | Problem) -> tuple[list[str], list
         sizes = [str(place) for place in range(width)]
     entries = [f"{region}.{size}" for region in regions for size in sizes]
     if program.segments is not None:
-        place = program.entry
-        first = np.concatenate([[True], place[1:] != place[:-1]])[: place.size]
-        starts = np.flatnonzero(first)
-        rank = np.arange(place.size) - np.repeat(starts, np.diff(np.append(starts, place.size)))
-        value = (program.origin.ravel()[place] + rank).tolist()
-        priced = (problem.region_weights[place // width] > 0).tolist()
-        columns = [
-            f"step.{entries[p]}.{v}" if step else f"free.{entries[p]}"
-            for p, v, step in zip(place.tolist(), value, priced, strict=True)
-        ]
+        place, free = np.split(program.entry, [program.segments])
+        count = np.bincount(place, minlength=len(entries))
+        value = np.arange(place.size) + np.repeat(program.origin.ravel() - np.cumsum(count) + count, count)
+        columns = [f"step.{entries[p]}.{v}" for p, v in zip(place.tolist(), value.tolist(), strict=True)]
+        columns += [f"free.{entries[p]}" for p in free.tolist()]
     else:
         kinds = ("x", "excess", "shortfall")[: program.columns // len(entries)]
         columns = [f"{kind}.{entry}" for kind in kinds for entry in entries]
@@ -252,9 +242,8 @@ def _signed(text: str) -> str:
 
 def _bounds(program: Program, columns: list[str]) -> Iterator[tuple[str, str, str]]:
     """Name, lower and upper bound of every column, the constant last."""
-    text: Callable[[float], str] = lambda value: "inf" if value == np.inf else number(value)  # noqa: E731
     for name, low, high in zip(columns, program.lower.tolist(), program.upper.tolist(), strict=True):
-        yield name, number(low), text(high)
+        yield name, number(low), "inf" if high == np.inf else number(high)
     yield CONSTANT, "1", "1"
 
 

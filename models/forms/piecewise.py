@@ -10,8 +10,8 @@ without weight cost nothing anywhere: their windows are always everything, in on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,12 +47,7 @@ class Windows:
     def around(cls, problem: Problem, guess: NDArray[Any], reach: int) -> Self:
         """Windows `floor - reach .. ceil + reach` round a table of any numbers (R, N)."""
         low, high = value_ranges(problem)
-        size = float(2**53)
-        near = np.clip(np.nan_to_num(np.asarray(guess, dtype=np.float64)), -size, size)
-        # A relaxation is whole up to its accuracy: 2.9999999 is 3.
-        first = np.floor(near + 1e-6).astype(np.int64) - reach
-        last = np.ceil(near - 1e-6).astype(np.int64) + reach
-        first, last = np.clip(first, low, high), np.clip(last, low, high)
+        first, last = (np.clip(end, low, high) for end in _span(guess, reach))
         free = problem.region_weights == 0
         first[free], last[free] = low[free], high[free]
         return cls(low=first, high=last, domain_low=low, domain_high=high)
@@ -60,7 +55,8 @@ class Windows:
     @property
     def segments(self) -> int:
         """Number of unit segments in all windows."""
-        return int((self.high - self.low).sum())
+        # A few ranges of 2^53 leave 64 bits.
+        return int((self.high - self.low).sum(dtype=np.float64))
 
     def artificial(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Masks (R, N): whose low end, whose high end is there for the window's sake alone."""
@@ -74,16 +70,27 @@ class Windows:
     def recentred(self, x: NDArray[Any], reach: int) -> Windows:
         """Windows of `reach` round `x` where it touches an end, the present ones elsewhere."""
         touched = self.touched(x)
-        near = np.asarray(x, dtype=np.float64)
-        first = np.floor(near + 1e-6).astype(np.int64) - reach
-        last = np.ceil(near - 1e-6).astype(np.int64) + reach
-        clip = (self.domain_low, self.domain_high)
-        return Windows(
-            low=np.where(touched, np.clip(first, *clip), self.low),
-            high=np.where(touched, np.clip(last, *clip), self.high),
-            domain_low=self.domain_low,
-            domain_high=self.domain_high,
+        first, last = _span(x, reach)
+        return self.between(np.where(touched, first, self.low), np.where(touched, last, self.high))
+
+    def widened(self, where: NDArray[np.bool_] | Literal[True] = True) -> Windows:
+        """Windows that reach one unit further on either side, `where` (R, N) is true."""
+        return self.between(
+            np.where(where, self.low - 1, self.low), np.where(where, self.high + 1, self.high)
         )
+
+    def between(self, low: Int64, high: Int64) -> Windows:
+        """Windows from `low` to `high` (R, N), as far as the domain goes."""
+        clip = (self.domain_low, self.domain_high)
+        return replace(self, low=np.clip(low, *clip), high=np.clip(high, *clip))
+
+
+def _span(table: NDArray[Any], reach: int) -> tuple[Int64, Int64]:
+    """`floor - reach` and `ceil + reach` of any numbers; what is whole up to 1e-6 counts as whole."""
+    size = float(2**53)
+    near = np.clip(np.nan_to_num(np.asarray(table, dtype=np.float64)), -size, size)
+    first = np.floor(near + 1e-6).astype(np.int64) - reach
+    return first, np.ceil(near - 1e-6).astype(np.int64) + reach
 
 
 def value_ranges(problem: Problem) -> tuple[Int64, Int64]:
@@ -100,6 +107,12 @@ def value_ranges(problem: Problem) -> tuple[Int64, Int64]:
     if clash.size:
         raise RegionError("bounds allow no non-decreasing row", int(clash[0]), "widen them")
     return low, high
+
+
+def ranks(count: Int64) -> Int64:
+    """0, 1, ... `count[i] - 1` for one i after the other: the places of items within their runs."""
+    starts = np.cumsum(count) - count
+    return np.arange(int(count.sum())) - np.repeat(starts, count)
 
 
 def segment_cost(problem: Problem, places: Int64, values: Int64) -> Float64:
@@ -124,8 +137,7 @@ def piecewise_form(problem: Problem, windows: Windows, *, tails: bool = False) -
     free = np.repeat(problem.region_weights == 0, problem.width)
     count = np.where(free, 0, high - low)
     entry = np.repeat(places, count)
-    first = np.repeat(np.cumsum(count) - count, count)
-    cost = segment_cost(problem, entry, np.repeat(low, count) + np.arange(entry.size) - first)
+    cost = segment_cost(problem, entry, np.repeat(low, count) + ranks(count))
     step, length, segments = np.ones(entry.size), np.ones(entry.size), entry.size
     whole = np.flatnonzero(free & (high > low))
     if whole.size:
@@ -170,3 +182,17 @@ def _spread(rows: csc_array[np.float64], entry: Int64, step: Float64) -> csc_arr
     if not np.all(step == 1.0):
         return csc_array(rows[:, entry].multiply(step[None, :]))
     return csc_array(rows[:, entry])
+
+
+def filled(program: Program, x: Int64) -> Float64:
+    """The point (n,) of a piecewise-linear program at the table `x`: segments from below, then tails."""
+    rise = np.asarray(x - program.origin, dtype=np.float64).ravel()
+    z = np.zeros(program.columns)
+    assert program.segments is not None
+    places = program.entry[: program.segments]
+    count = np.bincount(places, minlength=rise.size)
+    z[: program.segments] = ranks(count) < rise[places]
+    left = rise - np.bincount(program.entry, weights=program.step * z, minlength=rise.size)
+    tail = np.arange(program.segments, program.columns)
+    z[tail] = np.clip(program.step[tail] * left[program.entry[tail]], 0.0, program.upper[tail])
+    return z

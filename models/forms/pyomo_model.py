@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pgsr.errors import InputError
 from pgsr.models.forms.matrix import constraint_rows, own_bounds
-from pgsr.models.forms.piecewise import Windows, segment_cost
+from pgsr.models.forms.piecewise import Windows, ranks, segment_cost
 from pgsr.models.problem import Float64, Int64, Problem
 
 Form = Literal["qp", "epigraph", "piecewise"]
@@ -47,10 +47,12 @@ def pyomo_model(
     if form not in ("qp", "epigraph", "piecewise"):
         raise InputError(f"unknown form '{form}'", "form", "use qp, epigraph or piecewise")
     start = np.zeros_like(problem.target) if origin is None else origin
-    if form == "piecewise" and windows is None:
+    if form != "piecewise":
+        windows = None
+    elif windows is None:
         windows = Windows.whole(problem)
     low, high = own_bounds(problem)
-    if form == "piecewise" and windows is not None and not tails:
+    if windows is not None and not tails:
         low, high = np.maximum(low, windows.low), np.minimum(high, windows.high)
     model: Any = pyo.ConcreteModel()
     model.problem, model.origin, model.centred = problem, start, origin is None
@@ -66,7 +68,7 @@ def pyomo_model(
     entries = list(model.x.values())
     with PauseGC():  # a million small objects, none of them garbage
         _conditions(model, entries)
-        if form == "piecewise" and windows is not None:
+        if windows is not None:
             _segments(model, entries, windows, tails)
         elif problem.loss == "l1":
             _absolute(model, entries)
@@ -161,25 +163,20 @@ def _squares(model: Any, entries: Sequence[Any], *, epigraph: bool) -> None:
             expr=pyo.quicksum(weight[r] * (entries[r * width + s] - goal[r][s]) ** 2 for r, s in priced)
         )
         return
-    # (x - g)^2 = (x - c)^2 - 2 h (x - c) + h^2 with h = g - c: only (x - c)^2 suffers from tolerances, and
-    # it is small with c = 0 where x counts from a table near the optimum.
-    centre = [goal[r][s] if model.centred else 0 for r, s in priced]
-    rest = [goal[r][s] - c for (r, s), c in zip(priced, centre, strict=True)]
-    factor = [weight[r] for r, _ in priced]
     model.priced = pyo.Set(initialize=priced, dimen=2)
     model.square = pyo.Var(model.priced, domain=pyo.NonNegativeReals)
-    places = dict(zip(priced, centre, strict=True))
-    model.above = pyo.Constraint(
-        model.priced, rule=lambda m, r, s: m.square[r, s] >= (entries[r * width + s] - places[r, s]) ** 2
-    )
-    tilt = [-2.0 * w * h for w, h in zip(factor, rest, strict=True)]
-    constant = sum(w * h * (h + 2 * c) for w, h, c in zip(factor, rest, centre, strict=True))
-    tilted = [k for k, value in enumerate(tilt) if value]
-    model.loss = _cost(
-        factor + [tilt[k] for k in tilted],
-        [*model.square.values(), *(entries[priced[k][0] * width + priced[k][1]] for k in tilted)],
-        float(constant),
-    )
+
+    def above(m: Any, r: int, s: int) -> Any:
+        return m.square[r, s] >= (entries[r * width + s] - (goal[r][s] if model.centred else 0)) ** 2
+
+    model.above = pyo.Constraint(model.priced, rule=above)
+    factors, variables = [weight[r] for r, _ in priced], list(model.square.values())
+    # Where x counts from a table near the optimum, (x - g)^2 = x^2 - 2 g x + g^2: only x^2, which is small
+    # there, suffers from tolerances.
+    away = [] if model.centred else [(r, s) for r, s in priced if goal[r][s]]
+    factors += [-2.0 * weight[r] * goal[r][s] for r, s in away]
+    variables += [entries[r * width + s] for r, s in away]
+    model.loss = _cost(factors, variables, float(sum(weight[r] * goal[r][s] * goal[r][s] for r, s in away)))
 
 
 def _absolute(model: Any, entries: Sequence[Any]) -> None:
@@ -217,7 +214,7 @@ def _segments(model: Any, entries: Sequence[Any], windows: Windows, tails: bool)
     low, high = windows.low.ravel(), windows.high.ravel()
     count = np.where(priced, high - low, 0)
     place = np.repeat(np.arange(low.size), count)
-    value = np.arange(place.size) - np.repeat(np.cumsum(count) - count, count) + np.repeat(low, count)
+    value = ranks(count) + np.repeat(low, count)
     cost = segment_cost(problem, place, value).tolist()
     keys = list(zip((place // width).tolist(), (place % width).tolist(), value.tolist(), strict=True))
     model.steps = pyo.Set(initialize=keys, dimen=3)

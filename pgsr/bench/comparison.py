@@ -12,28 +12,20 @@ import argparse
 import json
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from pgsr.atomic import atomic_path
 from pgsr.bench.comparison_one import GRACE_S, one_or_fault
-from pgsr.bench.comparison_tables import KINDS, comparison, features, put_between, seconds
-from pgsr.bench.machine import machine
+from pgsr.bench.comparison_tables import KINDS, comparison, features, seconds
+from pgsr.bench.pages import Journal, Log, Row, finished, here_and_now, log, renew, write_text
 from pgsr.bench.presets import generate, write
 from pgsr.bench.process import run_python
 from pgsr.errors import InputError, SolverFault
 from pgsr.models.problem import Problem
 from pgsr.solvers.base import Solver
 from pgsr.solvers.registry import get, names
-
-Row = dict[str, Any]
-Log = Callable[[str], None]
-
 
 HOPELESS = 2.0
 """A size is not tried if the time at the size before, grown in proportion, is this many limits."""
@@ -77,18 +69,6 @@ def usable(chosen: Sequence[str] | None = None) -> tuple[list[Solver], dict[str,
     return solvers, left_out
 
 
-def finished(path: Path) -> list[Row]:
-    """The rows of an earlier run; a last line that was cut off is removed from the file."""
-    if not path.exists():
-        return []
-    text = path.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        with atomic_path(path) as new:
-            new.write_text(whole, encoding="utf-8")
-    return [json.loads(line) for line in whole.splitlines()]
-
-
 def compare(
     out: Path,
     solvers: Sequence[Solver],
@@ -107,15 +87,12 @@ def compare(
     file = out / "comparison.jsonl"
     rows = [row for row in finished(file) if row["limit_s"] == limit_s]
     known = {(row["solver"], row["kind"], row["size"]) for row in rows}
-    todo = len(sizes) * len(kinds) * len(solvers) - len(known)
-    begun, done = time.monotonic(), 0
+    asked = {(solver.name, kind, size.entries) for solver in solvers for kind in kinds for size in sizes}
+    journal = Journal(file, len(asked - known), log)
 
-    def keep(row: Row) -> None:
-        nonlocal done
-        done += 1
+    def keep(row: Row, said: str = "") -> None:
         rows.append(row)
-        with file.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(row) + "\n")
+        journal.keep(row, said)
 
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
@@ -134,9 +111,7 @@ def compare(
                     else:
                         tasks.append((row, instance))
             for row in _all_run(tasks, jobs):
-                keep(row)
-                left_s = (time.monotonic() - begun) / done * (todo - done)
-                log(f"{done} of {todo}: {_said(row)}; about {left_s / 60:.0f} min left")
+                keep(row, _said(row))
     return rows
 
 
@@ -227,11 +202,6 @@ def _run(row: Row, instance: Path) -> Row:
     return found | {"outcome": "fault" if "fault" in run.output else "ran"} | run.output
 
 
-def log(text: str) -> None:
-    """One line of progress, with the time of day."""
-    sys.stderr.write(f"{datetime.now(UTC):%H:%M:%S} {text}\n")
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the comparison and write its report, or one solver on one instance."""
     parser = argparse.ArgumentParser(description="Compare all solvers on growing problems.")
@@ -258,16 +228,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sizes = (SIZES[0], SIZES[2]) if options.quick else SIZES
     jobs = 2 if options.quick else 1
     rows = compare(options.out, solvers, sizes=sizes, limit_s=limit_s, jobs=jobs, log=log)
-    facts = ", ".join(f"{key} {value}" for key, value in machine().items())
-    report = comparison(rows, left_out, limit_s, f"{datetime.now(UTC):%Y-%m-%d} on: {facts}")
-    with atomic_path(options.out / "comparison.md") as path:
-        path.write_text(report, encoding="utf-8")
+    report = comparison(rows, left_out, limit_s, here_and_now())
+    write_text(options.out / "comparison.md", report)
     if options.docs is not None:
-        page = options.docs.read_text(encoding="utf-8")
-        page = put_between(page, "features", features(usable()[0], left_out))
-        page = put_between(page, "comparison", report)
-        with atomic_path(options.docs) as path:
-            path.write_text(page, encoding="utf-8")
+        renew(options.docs, {"features": features(*usable()), "comparison": report})
     log(f"written: {options.out / 'comparison.md'}")
 
 

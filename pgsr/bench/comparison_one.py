@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
+from pgsr.bench.pages import Row
 from pgsr.errors import InputError, SolverFault
 from pgsr.models.files import read_instance
 from pgsr.models.problem import Problem
 from pgsr.solvers.base import SolveOptions
 from pgsr.solvers.registry import get
-
-Row = dict[str, Any]
-
 
 GRACE_S = 20.0
 """Seconds beyond the limit until a process is killed: its start, the instance, the model, the proof."""

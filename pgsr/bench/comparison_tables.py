@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from pgsr.bench.pages import Row, head, line, number
 from pgsr.bench.presets import Model
 from pgsr.models.problem import Feature
 from pgsr.solvers.base import Solver
 from pgsr.solvers.registry import names
-
-Row = dict[str, Any]
 
 KINDS: dict[str, tuple[Model, bool]] = {
     "Model 1, integers": ("hierarchical", False),
@@ -26,11 +23,12 @@ OFF = 1e-6
 
 _MARKS = """A figure is the time of a solver, stating the problem and solving it, as a multiple of the time
 in the first line. No mark: the framework has proven the point optimal. `claimed`: only the solver says so.
-`not best`: another solver found a better table, by this share of the objective. `off`: the objective of a
-relaxation differs from the best one by this share. `violates`: the largest violation of a condition, in
-units. `limit`: the {limit:.0f} s were over, with the gap that was left if there was a table. `size limit`:
-its licence takes no more. `refuted`: it claims what is not true. `refuses`: it says that this is too large
-for it. `-`: not tried, since it stopped being practical on smaller ones. A blank: not its kind of problem."""
+`not best`: another solver found a better table, by this share of the objective. `unproven`: a heuristic's
+table, and none better is known. `off`: the objective of a relaxation differs from the best one by this share.
+`violates`: the largest violation of a condition, in units. `limit`: the {limit:.0f} s were over, with the gap
+that was left if there was a table. `size limit`: its licence takes no more. `refuted`: it claims what is not
+true. `refuses`: it says that this is too large for it. `-`: not tried, since it stopped being practical on
+smaller ones. A blank: not its kind of problem."""
 
 
 def comparison(rows: Sequence[Row], left_out: Mapping[str, str], limit_s: float, where: str) -> str:
@@ -53,18 +51,19 @@ def comparison(rows: Sequence[Row], left_out: Mapping[str, str], limit_s: float,
 def features(solvers: Iterable[Solver], left_out: Mapping[str, str]) -> str:
     """What each solver takes, read off the registered classes."""
     order = tuple(Feature)
-    head = [
-        "solver",
-        *(feature.value for feature in order),
-        "good up to (entries)",
-        "refuses beyond",
-        "package",
-    ]
-    lines = _head(head)
+    lines = head(
+        [
+            "solver",
+            *(feature.value for feature in order),
+            "good up to (entries)",
+            "refuses beyond",
+            "package",
+        ]
+    )
     for solver in sorted(solvers, key=lambda s: s.name):
         scale, most = getattr(solver, "scale", 0), getattr(solver, "most_entries", None)
         lines.append(
-            _line(
+            line(
                 [
                     f"`{solver.name}`",
                     *("yes" if feature in solver.features else "" for feature in order),
@@ -78,15 +77,6 @@ def features(solvers: Iterable[Solver], left_out: Mapping[str, str]) -> str:
     if missing:
         lines += ["", f"Not in this table, since they could not be loaded here: {', '.join(missing)}."]
     return "\n".join(lines) + "\n"
-
-
-def put_between(page: str, name: str, text: str) -> str:
-    """`page` with `text` between the markers of `name`, for what stood there; ValueError without markers."""
-    first, last = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    pattern = re.compile(re.escape(first) + ".*?" + re.escape(last), re.DOTALL)
-    if not pattern.search(page):
-        raise ValueError(f"the page has no markers '{first}' and '{last}'")
-    return pattern.sub(lambda _: f"{first}\n\n{text.strip()}\n\n{last}", page)
 
 
 def _package(solver: Solver) -> str:
@@ -118,15 +108,15 @@ def _times(rows: Sequence[Row]) -> list[str]:
     by = {(row["solver"], row["entries"]): row for row in rows}
     bases = {n: base([row for row in rows if row["entries"] == n]) for n in entries}
     best = {n: _best([row for row in rows if row["entries"] == n]) for n in entries}
-    lines = _head(["solver", *(f"{n:,} entries" for n in entries)])
+    lines = head(["solver", *(f"{n:,} entries" for n in entries)])
     first = [
-        "" if found is None else f"{found['solver']}: {_short(seconds(found))} s" for found in bases.values()
+        "" if found is None else f"{found['solver']}: {number(seconds(found))} s" for found in bases.values()
     ]
-    lines.append(_line(["*time taken as 1*", *first]))
+    lines.append(line(["*time taken as 1*", *first]))
     for solver in sorted({row["solver"] for row in rows}):
         cells = [_cell(by.get((solver, n)), bases[n], best[n]) for n in entries]
         if any(cells):
-            lines.append(_line([f"`{solver}`", *cells]))
+            lines.append(line([f"`{solver}`", *cells]))
     return lines
 
 
@@ -154,13 +144,13 @@ def _cell(row: Row | None, reference: Row | None, best: float | None) -> str:
     marks = _marks(row, best)
     if row["termination"] in ("time_limit", "other_limit"):
         return _with("limit", marks or [_gap(row)])
-    ratio = "" if reference is None else f"{_short(seconds(row) / max(seconds(reference), 1e-9))}x"
-    return _with(ratio or f"{_short(seconds(row))} s", marks)
+    ratio = "" if reference is None else f"{number(seconds(row) / max(seconds(reference), 1e-9))}x"
+    return _with(ratio or f"{number(seconds(row))} s", marks)
 
 
 def _marks(row: Row, best: float | None) -> list[str]:
     if row["point_status"] == "infeasible":
-        return [f"violates {_short(row['worst_violation'])}"]
+        return [f"violates {number(row['worst_violation'])}"]
     marks = []
     if row["refuted"]:
         marks.append("refuted")
@@ -171,20 +161,21 @@ def _marks(row: Row, best: float | None) -> list[str]:
         distance = (row["objective"] - best) / size
         if KINDS[row["kind"]][1]:
             if abs(distance) > OFF:
-                marks.append(f"off {_short(abs(distance))}")
+                marks.append(f"off {number(abs(distance))}")
         elif distance > 0:
-            marks.append(f"not best {_short(distance)}")
-    return marks
+            marks.append(f"not best {number(distance)}")
+    heuristic = row["termination"] not in ("optimal", "time_limit", "other_limit")
+    return ["unproven"] if heuristic and not marks and row["certificate"] is not True else marks
 
 
 def _gap(row: Row) -> str:
     if row["certificate"] is True:
         return "its table is optimal"
-    return "" if row["gap_relative"] is None else f"gap {_short(row['gap_relative'])}"
+    return "" if row["gap_relative"] is None else f"gap {number(row['gap_relative'])}"
 
 
 def _costs(rows: Sequence[Row]) -> list[str]:
-    lines = _head(["solver", *KINDS])
+    lines = head(["solver", *KINDS])
     for solver in sorted({row["solver"] for row in rows}):
         cells = []
         for kind in KINDS:
@@ -192,7 +183,7 @@ def _costs(rows: Sequence[Row]) -> list[str]:
             last = max(done, key=lambda row: int(row["entries"]), default=None)
             cells.append("" if last is None else _cost(last))
         if any(cells):
-            lines.append(_line([f"`{solver}`", *cells]))
+            lines.append(line([f"`{solver}`", *cells]))
     return lines
 
 
@@ -204,15 +195,3 @@ def _cost(row: Row) -> str:
 def _with(text: str, marks: Sequence[str]) -> str:
     kept = [mark for mark in marks if mark]
     return f"{text} ({', '.join(kept)})" if kept else text
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def _head(cells: Sequence[str]) -> list[str]:
-    return [_line(cells), "|" + " --- |" * len(cells)]

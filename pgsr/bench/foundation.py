@@ -1,4 +1,4 @@
-"""The measurements of `make bench`: samplers, post-processing at scale, stock solvers, windows.
+"""The measurements of `make bench`: samplers, post-processing at scale, stock solvers, Model 2.
 
 `python -m pgsr.bench.foundation --out DIR [--quick]` writes `DIR/foundation.json` and
 `DIR/foundation.md` as results come; an interrupted run keeps the parts it has finished.
@@ -8,25 +8,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pgsr.atomic import atomic_path
 from pgsr.bench.machine import machine
+from pgsr.bench.nation import nation_rows
 from pgsr.bench.noise import noise_rates
+from pgsr.bench.pages import Row, facts, head, line, log, today, write_text
 from pgsr.bench.scale import SCALES, peer_rows, scale_rows
 from pgsr.bench.windows import window_rows
 
-Row = dict[str, Any]
 PEER_SCALES = (0.0001, 0.001, 0.003, 0.01, 0.03, 0.1)
-
-
-def log(text: str) -> None:
-    """One line of progress, with the time of day."""
-    sys.stderr.write(f"{datetime.now(UTC):%H:%M:%S} {text}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -40,13 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     quick = options.quick
     options.out.mkdir(parents=True, exist_ok=True)
-    report: dict[str, Any] = {"machine": machine(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+    report: dict[str, Any] = {"machine": machine(), "date": today()}
     parts: dict[str, Callable[[], list[Row]]] = {
         "noise": lambda: noise_rates(1_000_000 if quick else 20_000_000),
         "scale": lambda: scale_rows((0.001, 0.01) if quick else SCALES, 1 if quick else 3, log),
         "peers": lambda: peer_rows(
             PEER_SCALES[:2] if quick else PEER_SCALES, 1 if quick else 3, options.peer_limit, log
         ),
+        "nation": lambda: nation_rows(quick, options.taxi, log),
         "windows": lambda: window_rows(quick, 2 * options.peer_limit, options.taxi, log),
     }
     wanted = [name for name in options.parts.split(",") if name]
@@ -57,10 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             continue
         log(name)
         report[name] = part()
-        with atomic_path(options.out / "foundation.json") as path:
-            path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-        with atomic_path(options.out / "foundation.md") as path:
-            path.write_text(markdown(report), encoding="utf-8")
+        write_text(options.out / "foundation.json", json.dumps(report, indent=1) + "\n")
+        write_text(options.out / "foundation.md", markdown(report))
     log(f"written: {options.out / 'foundation.md'}")
 
 
@@ -86,6 +78,27 @@ _COLUMNS = {
             "`proximity` (certificate included); a blank means not finished within the limit."
         ),
     ),
+    "nation": (
+        (
+            "case",
+            "entries",
+            "highs",
+            "limit_s",
+            "seconds",
+            "s_to_gap_0.01_percent",
+            "objective",
+            "proven_gap",
+            "gap_percent",
+            "exact",
+            "trusted_gap",
+            "peak_gb",
+        ),
+        (
+            "Model 2 by `cumulative` at epsilon 1: seconds of the solve, seconds until the proven gap was "
+            "below 0.01 %, objective, proven gap at the end (exact: in integers), and the gap that is left "
+            "if HiGHS' word on small subtrees is taken."
+        ),
+    ),
     "windows": (
         (
             "tree",
@@ -102,7 +115,8 @@ _COLUMNS = {
         (
             "`window` (relaxation, linear program, search where that is fractional) against HiGHS on the "
             "bare linear program of two units round the relaxation, which alone proves nothing where it "
-            "is fractional; ratio: bare over `window`."
+            "is fractional; ratio: bare over `window`. A blank means not finished a minute after the limit, "
+            "or not proven."
         ),
     ),
 }
@@ -110,20 +124,12 @@ _COLUMNS = {
 
 def markdown(report: dict[str, Any]) -> str:
     """The report as tables."""
-    facts = ", ".join(f"{key} {value}" for key, value in report["machine"].items())
-    lines = [f"Measured {report['date']} by `make bench` on: {facts}.", ""]
+    lines = [f"Measured {report['date']} by `make bench` on: {facts(report['machine'])}.", ""]
     for name, (columns, caption) in _COLUMNS.items():
         if name not in report:
             continue
-        lines += [
-            caption,
-            "",
-            "| " + " | ".join(columns).replace("_", " ") + " |",
-            "|" + " --- |" * len(columns),
-        ]
-        lines += [
-            "| " + " | ".join(_cell(row.get(column)) for column in columns) + " |" for row in report[name]
-        ]
+        lines += [caption, "", *head([column.replace("_", " ") for column in columns])]
+        lines += [line([_cell(row.get(column)) for column in columns]) for row in report[name]]
         lines.append("")
     return "\n".join(lines)
 

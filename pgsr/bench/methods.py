@@ -8,33 +8,24 @@ seeded noise to real counts and lets every method repair the same noisy tables. 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pgsr.atomic import atomic_path
-from pgsr.bench.comparison import finished
-from pgsr.bench.comparison_tables import put_between
-from pgsr.bench.machine import machine
 from pgsr.bench.methods_cases import Case, errors, flights, korea, noisy_problem, noisy_sizes, taxi
 from pgsr.bench.methods_tables import report
+from pgsr.bench.pages import Journal, Log, Row, finished, here_and_now, log, renew, write_text
 from pgsr.counts import GroupSizes
 from pgsr.errors import SolverFault
+from pgsr.groupsizes.postprocess import AUTO
 from pgsr.models.problem import Problem
 from pgsr.solvers.base import Solution, SolveOptions, Solver
-from pgsr.solvers.registry import get, names
+from pgsr.solvers.registry import get, select
 from pgsr.solvers.running import run
-
-Row = dict[str, Any]
-Log = Callable[[str], None]
 
 EPSILONS = ("0.1", "0.5", "1")
 LIMIT_S = 10.0
@@ -46,7 +37,8 @@ MOST_SORTED = 5_000_000
 class Method:
     """One way from a noisy table to a published one.
 
-    `solver`: a registered name, "" for the noisy table itself; `relaxed`: real numbers.
+    `solver`: a registered name, `AUTO` for the default one, "" for the noisy table itself; `relaxed`: real
+    numbers.
     """
 
     name: str
@@ -56,15 +48,14 @@ class Method:
 
 
 def methods() -> tuple[Method, ...]:
-    """All methods with the solvers that are registered here, in the order of the tables."""
-    exact = "cumulative" if "cumulative" in names() else "window"
+    """All methods in the order of the tables."""
     return (
         Method(name="M1 noisy", cumulative=False, solver=""),
         Method(name="M1 exact", cumulative=False, solver="proximity"),
         Method(name="M1 relax-round", cumulative=False, solver="relax-round"),
         Method(name="M1 topdown", cumulative=False, solver="topdown"),
         Method(name="M2 noisy", cumulative=True, solver=""),
-        Method(name="M2 exact", cumulative=True, solver=exact),
+        Method(name="M2 exact", cumulative=True, solver=AUTO),
         Method(name="M2 relaxed", cumulative=True, solver="splitting", relaxed=True),
         Method(name="M2 relax-round", cumulative=True, solver="relax-round"),
         Method(name="M2 isotonic-dp", cumulative=True, solver="isotonic-dp"),
@@ -83,25 +74,26 @@ def measure(method: Method, truth: GroupSizes, *, epsilon: str, seed: int, limit
     if method.solver == "kuo-hg" and truth.hierarchy.levels * truth.total > MOST_SORTED:
         return {"outcome": "left out"}
     try:
-        solver = _solver(method, truth, share, seed)
         asked = problem.relaxed() if method.relaxed else problem
+        solver = _solver(method, asked, truth, share, seed)
         solution = run(solver, asked, SolveOptions(time_limit_s=limit_s))
     except SolverFault as error:
         return {"outcome": "fault", "reason": str(error)}
     return _record(method, solution, problem, truth)
 
 
-def _solver(method: Method, truth: GroupSizes, epsilon: Fraction, seed: int) -> Solver:
+def _solver(method: Method, problem: Problem, truth: GroupSizes, epsilon: Fraction, seed: int) -> Solver:
     if method.solver == "kuo-hg":
         from pgsr.solvers.baselines.kuo import KuoHgSolver
 
         return KuoHgSolver(noisy_sizes(truth, epsilon=epsilon, seed=seed), truth.sizes.astype(np.float64))
-    return get(method.solver)
+    return select(problem) if method.solver == AUTO else get(method.solver)
 
 
 def _record(method: Method, solution: Solution, problem: Problem, truth: GroupSizes) -> Row:
     row: Row = {
         "outcome": "ran" if solution.x is not None else "no table",
+        "by": solution.solver,
         "version": solution.version,
         "termination": solution.termination.value,
         "certificate": solution.certificate,
@@ -143,8 +135,8 @@ def compare(
     rows = {_key(row): row for row in finished(file)}
     todo = [key for key in wanted if key not in rows]
     _warm_up([wanted[key][1] for key in todo])
-    begun = time.monotonic()
-    for done, key in enumerate(todo, 1):
+    journal = Journal(file, len(todo), log)
+    for key in todo:
         case, method = wanted[key]
         _, epsilon, seed, *_ = key
         row = {
@@ -157,14 +149,9 @@ def compare(
         }
         row |= measure(method, case.truth, epsilon=epsilon, seed=seed, limit_s=limit_s)
         rows[key] = row
-        with file.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(row) + "\n")
-        left_s = (time.monotonic() - begun) / done * (len(todo) - done)
         took = f" in {row['seconds']:.2g} s" if "seconds" in row else ""
-        log(
-            f"{done} of {len(todo)}: {case.name}, epsilon {epsilon}, seed {seed}, {method.name}: "
-            f"{row.get('termination', row['outcome'])}{took}; about {left_s / 60:.1f} min left"
-        )
+        what = f"{case.name}, epsilon {epsilon}, seed {seed}, {method.name}"
+        journal.keep(row, f"{what}: {row.get('termination', row['outcome'])}{took}")
     return [rows[key] for key in wanted]
 
 
@@ -180,11 +167,6 @@ def _warm_up(chosen: Sequence[Method]) -> None:
     truth = GroupSizes.from_leaf_counts(tree, [1, 2, 3], np.array([[3, 1, 0], [2, 2, 1]]))
     for method in dict.fromkeys(chosen):
         measure(method, truth, epsilon="1", seed=1, limit_s=600.0)
-
-
-def log(text: str) -> None:
-    """One line of progress, with the time of day."""
-    sys.stderr.write(f"{datetime.now(UTC):%H:%M:%S} {text}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -206,14 +188,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cases = [korea(), flights(), *([] if options.taxi is None else [taxi(options.taxi)])]
     epsilons = EPSILONS[-1:] if options.quick else EPSILONS
     rows = compare(options.out, cases, epsilons=epsilons, seeds=seeds, limit_s=options.limit, log=log)
-    facts = ", ".join(f"{key} {value}" for key, value in machine().items())
-    text = report(rows, cases, f"{datetime.now(UTC):%Y-%m-%d} on: {facts}")
-    with atomic_path(options.out / "methods.md") as path:
-        path.write_text(text, encoding="utf-8")
+    text = report(rows, cases, here_and_now())
+    write_text(options.out / "methods.md", text)
     if options.docs is not None:
-        page = put_between(options.docs.read_text(encoding="utf-8"), "methods", text)
-        with atomic_path(options.docs) as path:
-            path.write_text(page, encoding="utf-8")
+        renew(options.docs, {"methods": text})
     log(f"written: {options.out / 'methods.md'}")
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from pgsr.bench.methods_cases import Case
+from pgsr.bench.pages import Row, head, line, number
 
-Row = dict[str, Any]
 Rows = Sequence[Row]
 
 EXACT = {"M1": "M1 exact", "M2": "M2 exact"}
@@ -32,7 +31,7 @@ _ROUNDING = 1e-6
 
 def report(rows: Rows, cases: Sequence[Case], where: str) -> str:
     """All tables: a summary a data set, then errors, objectives and violations for each epsilon."""
-    exact = sorted({(r["method"], r["solver"]) for r in rows if r["method"] in EXACT.values()})
+    exact = sorted({(r["method"], r.get("by", r["solver"])) for r in rows if r["method"] in EXACT.values()})
     limits = sorted({f"{row['limit_s']:g} s" for row in rows})
     lines = [
         f"Measured {where}.",
@@ -64,7 +63,7 @@ def _summary(rows: Rows, epsilons: Sequence[str]) -> list[str]:
     lines = [
         "L1 / EMD summed over levels and draws, as multiples of those of `M2 exact`:",
         "",
-        *_head(["method", *(f"epsilon {epsilon}" for epsilon in epsilons)]),
+        *head(["method", *(f"epsilon {epsilon}" for epsilon in epsilons)]),
     ]
     for method in _names(rows):
         cells = []
@@ -72,7 +71,7 @@ def _summary(rows: Rows, epsilons: Sequence[str]) -> list[str]:
             here = [row for row in rows if row["epsilon"] == epsilon]
             both = [_multiple(here, method, measure) for measure in _DISTANCES]
             cells.append("" if None in both else " / ".join(_factor(value) for value in both))
-        lines.append(_line([method, *cells]))
+        lines.append(line([method, *cells]))
     return lines
 
 
@@ -108,13 +107,13 @@ def _one(case: Case, rows: Rows, epsilon: str) -> list[str]:
 
 
 def _table(rows: Rows, columns: Sequence[str], cells: Callable[[Rows], list[str]]) -> list[str]:
-    lines = _head(["method", *columns])
+    lines = head(["method", *columns])
     for method in _names(rows):
         own = [row for row in rows if row["method"] == method]
         ran = [row for row in own if row["outcome"] == "ran"]
         found = cells(ran) if ran else [own[0]["outcome"], *[""] * (len(columns) - 1)]
         missing = f" ({len(ran)} draws)" if 0 < len(ran) < len(own) else ""
-        lines.append(_line([method + missing, *found]))
+        lines.append(line([method + missing, *found]))
     return lines
 
 
@@ -129,8 +128,8 @@ def _spread(values: Sequence[float]) -> str:
     """Mean and, with two draws or more, the standard error of the mean."""
     mean = float(np.mean(values))
     if len(values) == 1:
-        return _number(mean)
-    return f"{_number(mean)} ± {_number(float(np.std(values, ddof=1)) / math.sqrt(len(values)))}"
+        return number(mean)
+    return f"{number(mean)} ± {number(float(np.std(values, ddof=1)) / math.sqrt(len(values)))}"
 
 
 def _proof(rows: Rows) -> Callable[[Rows], list[str]]:
@@ -138,7 +137,7 @@ def _proof(rows: Rows) -> Callable[[Rows], list[str]]:
     exact = {(row["method"][:2], row["seed"]): row for row in rows if row["method"] in EXACT.values()}
 
     def cells(own: Rows) -> list[str]:
-        took = _number(float(np.mean([row["seconds"] for row in own])))
+        took = number(float(np.mean([row["seconds"] for row in own])))
         if any(row.get("objective") is None for row in own):
             return ["", "", "", "", took]
         excess, gaps = [], []
@@ -153,7 +152,7 @@ def _proof(rows: Rows) -> Callable[[Rows], list[str]]:
                 gaps.append((row["objective"] - max(known)) / max(1.0, abs(row["objective"])))
         proven = sum(row.get("certificate") is True for row in own)
         return [
-            _number(float(np.mean([row["objective"] for row in own]))),
+            number(float(np.mean([row["objective"] for row in own]))),
             _percent(float(np.mean(excess))) if excess else "",
             _percent(max(0.0, *gaps)) if gaps else "",
             f"{proven} of {len(own)}" if proven else "",
@@ -173,17 +172,17 @@ def _violations(rows: Rows) -> list[str]:
     ran = [row for row in rows if row["outcome"] == "ran"]
     bad = {row["method"] for row in ran if broken(row)}
     good = [f"`{name}`" for name in _names(ran) if name not in bad]
-    lines = ["Largest violation of each condition over all draws, in units:", "", *_head(_columns())]
+    lines = [
+        "Largest violation of each condition over all draws, in units:",
+        "",
+        *head(["method", *CONDITIONS.values()]),
+    ]
     for method in _names(ran):
         if method in bad:
             own = [row["violations"] for row in ran if row["method"] == method]
             worst = [max(one[name] for one in own) for name in CONDITIONS]
-            lines.append(_line([method, *(_amount(value) for value in worst)]))
+            lines.append(line([method, *(_amount(value) for value in worst)]))
     return [*lines, "", f"No violation in any draw: {', '.join(good) or 'none'}."]
-
-
-def _columns() -> list[str]:
-    return ["method", *CONDITIONS.values()]
 
 
 def _names(rows: Rows) -> list[str]:
@@ -196,22 +195,8 @@ def _factor(value: float | None) -> str:
 
 
 def _percent(share: float) -> str:
-    if share == 0:
-        return "0"
-    return f"{100 * share:.2g} %" if abs(share) < 0.995 else f"{100 * share:,.0f} %"
+    return f"{number(100 * share)} %" if share else "0"
 
 
 def _amount(value: float) -> str:
-    return "0" if abs(value) <= _ROUNDING else _number(value)
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.2g}"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def _head(cells: Sequence[str]) -> list[str]:
-    return [_line(cells), "|" + " --- |" * len(cells)]
+    return "0" if abs(value) <= _ROUNDING else number(value)

@@ -7,15 +7,11 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from pgsr.bench.pages import Log, Row
 from pgsr.bench.presets import generate, write
 from pgsr.bench.process import Run, run_python
-
-Row = dict[str, Any]
-Log = Callable[[str], None]
 
 SCALES = (0.01, 0.1, 1.0)
 LIMIT_S = 600.0

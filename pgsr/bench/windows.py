@@ -10,21 +10,18 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pgsr.bench.pages import Log, Row
 from pgsr.bench.presets import generate, write
 from pgsr.bench.process import run_python
 from pgsr.models.files import read_instance, write_instance
 from pgsr.models.instance import Instance
 from pgsr.solvers.base import SolveOptions
-
-Row = dict[str, Any]
-Log = Callable[[str], None]
 
 
 def three_levels(regions: int, width: int, model: str, seed: int) -> Instance:

@@ -71,13 +71,13 @@ def export(
 
 def _known(problem: Problem) -> NDArray[Any] | None:
     """A good table, if without one there would be too many segments; None if none is needed or found."""
-    from pgsr.models.forms.export import MOST_SEGMENTS, width_of
+    from pgsr.models.forms.export import MOST_SEGMENTS
     from pgsr.models.forms.piecewise import Windows
     from pgsr.solvers import registry
     from pgsr.solvers.base import PointStatus, SolveOptions
     from pgsr.solvers.running import run
 
-    if width_of(Windows.whole(problem)) <= MOST_SEGMENTS:
+    if Windows.whole(problem).segments <= MOST_SEGMENTS:
         return None
     whole = problem.integers()
     chosen = registry.select(whole)

@@ -88,23 +88,14 @@ def _check_solve(settings: ReleaseConfig, config: Path) -> None:
 def _queries(settings: ReleaseConfig, tree: Hierarchy, config: Path) -> list[Query]:
     """All queries with their data, checked, before anything is charged."""
     from pgsr.config import build_query
+    from pgsr.config.queries import named
 
     found = [build_query(settings, k, tree, source=str(config)) for k in range(len(settings.parts()))]
     for query in found:
         assert query.data is not None  # it is read unless an earlier release is given
-        with _named(config, query.name):
+        with named(config, query.name):
             query.mechanism.check(query.data)
     return found
-
-
-@contextmanager
-def _named(*places: object) -> Iterator[None]:
-    """Add files and names to the place that an InputError names."""
-    try:
-        yield
-    except InputError as error:
-        where = ", ".join(str(place) for place in (*places, error.where) if str(place))
-        raise InputError(error.what, where, error.way_out) from None
 
 
 def _ledger(settings: ReleaseConfig, config: Path) -> Ledger | None:
@@ -221,6 +212,7 @@ def _again(
 ) -> dict[str, Any]:
     """Post-process the measurements of an earlier release; the data are not read, the ledger not touched."""
     from pgsr.config import build_query
+    from pgsr.config.queries import named
     from pgsr.mechanism import Release, reprocess
 
     done: list[tuple[Query, Release]] = []
@@ -242,7 +234,7 @@ def _again(
             earlier_from=str(parameters.get("total_from", "the earlier release")),
         )
         measured = query.mechanism.measured(earlier.measurements["noisy"])
-        with _named(config, f"--from-noisy {folder}"):
+        with named(config, f"--from-noisy {folder}"):
             made = reprocess(query.mechanism, measured, earlier, progress=report)
         done.append((query, _stamped(made, query)))
     _save(done, out, report)

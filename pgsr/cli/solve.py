@@ -74,7 +74,6 @@ def solve(
     from pgsr.models.files import read_instance, read_solution, write_solution
     from pgsr.solvers import registry
     from pgsr.solvers.base import PointStatus
-    from pgsr.solvers.certificate import on_grid
     from pgsr.solvers.rounding import rounded
     from pgsr.solvers.running import run
 
@@ -87,12 +86,12 @@ def solve(
             options, progress=report, start=None if start is None else read_solution(start, given)
         )
         chosen = registry.select(problem) if solver is None else resolve_solver(solver, problem)
-        alone = not getattr(chosen, "interruptible", False) or log is not None
+        isolate = not getattr(chosen, "interruptible", False) or log is not None
         deadline_s = None
         if time_limit is not None:
             # What starting up and reading took is taken off, but not what the solver needs to start.
             deadline_s = time_limit + max(0.5, RETURN_S - (time.monotonic() - STARTED))
-        solution = run(chosen, problem, options, isolate=alone, log=log, deadline_s=deadline_s)
+        solution = run(chosen, problem, options, isolate=isolate, log=log, deadline_s=deadline_s)
         if round_ and solution.x is not None:
             solution = rounded(solution)
         # A rounded table is what was asked for, whatever it violates: that is what it is there to show.
@@ -101,7 +100,10 @@ def solve(
         if out is not None and usable and solution.x is not None:
             if report is not None:
                 report("write", 0.0)
-            shipped = on_grid(solution)
+            if solution.multipliers is not None:
+                from pgsr.solvers.native.duality import on_grid
+
+                shipped = on_grid(solution)
             if shipped is None:
                 write_solution(solution.x, given, out)
             else:

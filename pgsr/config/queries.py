@@ -47,7 +47,7 @@ def build_query(
     """
     name, data, sizes, privacy = config.parts()[place]
     where = f"{source}, query '{name}'" if name else source
-    with _named(where):
+    with named(where):
         listed = sizes.build()
         privacy.kind()
         _refuse_single_sizes(privacy)
@@ -62,7 +62,7 @@ def build_query(
     else:
         total, total_from = found.total, "the list of units in the data, which is public by assumption"
     solve = config.solve
-    with _named(where):
+    with named(where):
         shared: dict[str, Any] = {
             "hierarchy": tree,
             "sizes": listed,
@@ -102,10 +102,10 @@ def _refuse_single_sizes(privacy: BudgetPart) -> None:
 
 
 @contextmanager
-def _named(where: str) -> Iterator[None]:
-    """Add the configuration's name to the place that an InputError names."""
+def named(*places: object) -> Iterator[None]:
+    """Add files and names to the place that an InputError names."""
     try:
         yield
     except InputError as error:
-        place = f"{where}, {error.where}" if error.where else where
-        raise InputError(error.what, place, error.way_out) from None
+        where = ", ".join(str(place) for place in (*places, error.where) if str(place))
+        raise InputError(error.what, where, error.way_out) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pgsr.errors import InputError, PgsrError, SolverFault, one_line
+from pgsr.errors import InputError, PgsrError
 from pgsr.models.problem import Feature, Problem
 from pgsr.solvers.base import (
     Availability,
@@ -21,6 +20,7 @@ from pgsr.solvers.base import (
     Solution,
     SolveOptions,
     Termination,
+    broken_down,
     refuse_unsupported,
     tolerance,
 )
@@ -45,18 +45,6 @@ class Outcome:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Deadline:
-    """The time limit of a solve that calls its back end several times; starts when it is made."""
-
-    def __init__(self, options: SolveOptions) -> None:
-        left = options.seconds_left()
-        self._end = None if left is None else time.monotonic() + left
-
-    def seconds(self) -> float | None:
-        """Seconds left, 0 if none; None without a limit."""
-        return None if self._end is None else max(0.0, self._end - time.monotonic())
-
-
 class Recorder:
     """Collects the trace of one solve and passes it on; times count from the start of the back end."""
 
@@ -66,7 +54,7 @@ class Recorder:
         self._observe = options.observe
         self._watch = Stopwatch()
         self._options = options
-        self._deadline = Deadline(options)
+        self._running = options.started()
         self.best: NDArray[Any] | None = None
         self._value: int | float | None = None
         self._bound: int | float | None = None
@@ -74,25 +62,20 @@ class Recorder:
     def start(self) -> None:
         """The back end starts now."""
         self._watch = Stopwatch()
-        self._deadline = Deadline(self._options)
+        self._running = self._options.started()
 
     def seconds_left(self) -> float | None:
         """What is left of the time limit since the back end started, 0 if nothing; None without a limit."""
-        return self._deadline.seconds()
+        return self._running.seconds_left()
 
-    def found(self, x: NDArray[Any]) -> None:
-        """A point (R, N) was found; it counts if it is feasible and better than those before."""
-        if max(self.problem.violations(x).values()) > tolerance(self.problem, x):
+    def found(self, x: NDArray[Any] | None) -> None:
+        """A point (R, N), or none, was found; it counts if it is feasible and better than those before."""
+        if x is None or max(self.problem.violations(x).values()) > tolerance(self.problem, x):
             return
         value = self.problem.objective(x)
         if self._value is None or value < self._value:
             self._value, self.best = value, x
             self._add(x)
-
-    def offer(self, x: NDArray[Any] | None) -> None:
-        """As `found`, for a point that may be none."""
-        if x is not None and np.all(np.isfinite(x)):
-            self.found(x)
 
     def bounded(self, bound: float | None) -> None:
         """A lower bound on the objective was found."""
@@ -156,12 +139,11 @@ class Adapter(ABC):
         except PgsrError:
             raise
         except Exception as error:
-            text = one_line(f"{type(error).__name__}: {error}")[:300]
-            raise SolverFault(f"solver '{self.name}' broke down ({text})") from error
+            raise broken_down(self, error) from error
         x = outcome.x
         if outcome.termination is not Termination.OPTIMAL:
             # At a limit a back end may hand over a worse point than it had shown before.
-            recorder.offer(x)
+            recorder.found(x)
             x = x if recorder.best is None else recorder.best
         return assess(
             problem,
@@ -181,7 +163,7 @@ class Adapter(ABC):
 
     @abstractmethod
     def run(self, problem: Problem, options: SolveOptions, recorder: Recorder) -> Outcome:
-        """State the problem, call the back end with `options.seconds_left()`, return what it says."""
+        """State the problem, call the back end with `recorder.seconds_left()`, return what it says."""
 
 
 def out_of_time(build_s: float) -> Outcome:

@@ -1,7 +1,7 @@
 """`cpsat`: integer problems by OR-Tools' constraint solver, as unit segments or as squares.
 
-Unit segments in windows are the default: on 1,000 entries of Model 2 three to five times as fast as one
-variable an entry with a cost above its tangents, and squares as products end at some 65 entries.
+Unit segments in windows are the default; squares as products of variables, for comparison, are for tens of
+entries.
 """
 
 from __future__ import annotations
@@ -10,37 +10,32 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgsr.errors import InputError
-from pgsr.models.forms.piecewise import piecewise_form
+from pgsr.models.forms.piecewise import filled, piecewise_form
 from pgsr.models.forms.program import Program
 from pgsr.models.problem import Feature, Int64, Problem
-from pgsr.solvers.adapters.adapter import Adapter, Deadline, Outcome, Recorder, out_of_time
+from pgsr.solvers.adapters.adapter import Adapter, Outcome, Recorder, out_of_time
 from pgsr.solvers.adapters.cpsat_model import IntegerModel, segment_model, square_model, squares_hint
-from pgsr.solvers.adapters.highs import filled
+from pgsr.solvers.adapters.entries import Form, known_form, whole_start
 from pgsr.solvers.adapters.integer_costs import (
     integer_weights,
     kink_windows,
-    largest_steps,
     refuse_large,
+    unavoidable_steps,
 )
-from pgsr.solvers.adapters.segments import Raw, solve_in_windows
+from pgsr.solvers.adapters.segments import FEW, Raw, solve_in_windows
 from pgsr.solvers.base import SolveOptions
 from pgsr.solvers.certificate import Stopwatch
 from pgsr.solvers.statuses import termination
 
-Form = Literal["segments", "squares"]
-
-AVERAGE = 8
-"""Segments for each entry, on average, up to which windows hold everything at once."""
-
 
 class CpSatSolver(Adapter):
-    """CP-SAT on models in integers. `form="squares"` is there for comparison: it ends at some 65 entries.
+    """CP-SAT on models in integers. `form="squares"` is there for comparison.
 
     With one thread and one seed the same run comes out each time.
     """
@@ -53,16 +48,13 @@ class CpSatSolver(Adapter):
     features = frozenset(Feature) - {Feature.RELAXED, Feature.RELAXED_BOUNDS}
 
     def __init__(self, form: Form = "segments") -> None:
-        if form not in ("segments", "squares"):
-            raise InputError(f"unknown form '{form}'", "form", "use segments or squares")
-        self.form = form
+        self.form = known_form(form)
 
     def check(self, problem: Problem) -> None:
         """Refuse weights that are not dyadic and targets out of reach: RegionError names the region."""
         super().check(problem)
         weights, _ = integer_weights(problem)
-        kink = kink_windows(problem).low
-        refuse_large(self.name, largest_steps(problem, weights, kink, kink), 2.0**53)
+        refuse_large(self.name, unavoidable_steps(problem, weights), 2.0**53)
 
     def run(self, problem: Problem, options: SolveOptions, recorder: Recorder) -> Outcome:
         """Segments in windows that are recentred, or one model. RegionError if sums leave 64 bits."""
@@ -71,14 +63,11 @@ class CpSatSolver(Adapter):
             return _absolute(problem, options, recorder)
         if self.form == "squares":
             return _squares(problem, options, recorder)
-        deadline: Deadline | None = None
 
         def call(program: Program, start: Int64 | None) -> Raw:
-            nonlocal deadline
-            deadline = deadline or Deadline(options)
             stated = segment_model(program)
             hint = None if start is None else filled(program, start)
-            answer = _search(stated, program.whole_table, options, recorder, deadline.seconds(), hint)
+            answer = _search(stated, program.whole_table, options, recorder, hint)
             bound = None if answer.bound is None else answer.bound - program.constant
             return Raw(
                 termination=termination("cpsat", answer.status),
@@ -87,7 +76,7 @@ class CpSatSolver(Adapter):
                 bound=bound,
             )
 
-        return solve_in_windows(problem, options, recorder, call, AVERAGE)
+        return solve_in_windows(problem, options, recorder, call, FEW)
 
 
 def _absolute(problem: Problem, options: SolveOptions, recorder: Recorder) -> Outcome:
@@ -95,7 +84,8 @@ def _absolute(problem: Problem, options: SolveOptions, recorder: Recorder) -> Ou
     watch = Stopwatch()
     program = piecewise_form(problem, kink_windows(problem), tails=True)
     stated = segment_model(program)
-    hint = None if options.start is None else filled(program, np.rint(options.start).astype(np.int64))
+    start = whole_start(options)
+    hint = None if start is None else filled(program, start)
     return _outcome(stated, program.whole_table, options, recorder, watch.seconds(), hint)
 
 
@@ -104,10 +94,10 @@ def _squares(problem: Problem, options: SolveOptions, recorder: Recorder) -> Out
     stated = square_model(problem)
 
     def table(z: NDArray[Any]) -> Int64:
-        return np.asarray(z[: stated.columns], dtype=np.int64).reshape(problem.target.shape)
+        return np.asarray(z, dtype=np.int64).reshape(problem.target.shape)
 
-    start = options.start
-    hint = None if start is None else squares_hint(problem, np.rint(start).astype(np.int64))
+    start = whole_start(options)
+    hint = None if start is None else squares_hint(problem, start)
     return _outcome(stated, table, options, recorder, watch.seconds(), hint)
 
 
@@ -120,12 +110,11 @@ def _outcome(
     hint: NDArray[Any] | None,
 ) -> Outcome:
     """Search one model that is exact by itself."""
-    seconds = options.seconds_left()
-    if seconds == 0:
+    if options.seconds_left() == 0:
         return out_of_time(build_s)
     recorder.start()
     watch = Stopwatch()
-    answer = _search(stated, table, options, recorder, seconds, hint)
+    answer = _search(stated, table, options, recorder, hint)
     recorder.bounded(answer.bound)
     return Outcome(
         termination=termination("cpsat", answer.status),
@@ -153,12 +142,12 @@ def _search(
     table: Callable[[NDArray[Any]], Int64],
     options: SolveOptions,
     recorder: Recorder,
-    seconds: float | None,
     hint: NDArray[Any] | None,
 ) -> Answer:
-    """Run CP-SAT for at most `seconds`, telling `recorder` of tables and bounds as they come."""
+    """Run CP-SAT in the time that is left, telling `recorder` of tables and bounds as they come."""
     from ortools.sat.python import cp_model
 
+    seconds = recorder.seconds_left()
     if seconds == 0:
         return Answer(status="UNKNOWN", z=None, bound=None, branches=0)
     model = stated.model
@@ -170,6 +159,7 @@ def _search(
         raise InputError(f"CP-SAT does not take the model ({flaw[:200]})", "solver cpsat", "use proximity")
     lock = threading.Lock()  # bounds arrive on the threads of the search
     failures: list[BaseException] = []
+    heard: list[float] = []
 
     def tell(news: Callable[[], None]) -> None:
         """Pass news on; what an observer raises must not travel through C++."""
@@ -186,7 +176,8 @@ def _search(
             tell(lambda: recorder.found(table(values)))
 
     def bounded(bound: float) -> None:
-        tell(lambda: recorder.bounded(bound * stated.unit + stated.constant))
+        heard.append(bound * stated.unit + stated.constant)
+        tell(lambda: recorder.bounded(heard[-1]))
 
     solver = cp_model.CpSolver()
     settings = solver.parameters
@@ -195,7 +186,7 @@ def _search(
     # Gaps are relative to an objective that `segment_model` could not always shift.
     settings.relative_gap_limit = 0.0 if stated.constant else options.gap
     settings.absolute_gap_limit = 0.0
-    settings.linearization_level = 2  # all rows in the linear relaxation: half the time on 10,000 entries
+    settings.linearization_level = 2  # all rows in the linear relaxation
     settings.log_search_progress = options.verbose
     if seconds is not None:
         settings.max_time_in_seconds = seconds
@@ -204,10 +195,15 @@ def _search(
     if failures:
         raise failures[0]
     found = status in ("OPTIMAL", "FEASIBLE")
-    bound = solver.best_objective_bound * stated.unit + stated.constant
+    bound: float | None = None
+    if found:
+        bound = solver.best_objective_bound * stated.unit + stated.constant
+    elif status == "UNKNOWN":
+        # Then `best_objective_bound` may be a 0 that was never set; what was told on the way is proven.
+        bound = max(heard, default=None)
     return Answer(
         status=status,
         z=np.array(list(solver.response_proto.solution)[: stated.columns], dtype=np.int64) if found else None,
-        bound=bound if status in ("OPTIMAL", "FEASIBLE", "UNKNOWN") else None,
+        bound=bound,
         branches=int(solver.num_branches),
     )

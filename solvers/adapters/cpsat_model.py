@@ -48,7 +48,7 @@ def segment_model(program: Program) -> IntegerModel:
     refuse_large_sum(SOLVER, np.asarray(sums, dtype=np.float64).reshape(shape))
     model = cp_model.CpModel()
     variables = [model.new_int_var(0, int(most), "") for most in program.upper]
-    _add_rows(model, variables, program.matrix, problem, program.origin)
+    _add_rows(model, variables, problem, program.origin, program.matrix)
     constant = round(program.constant / unit)
     # The offset makes gaps relative to the problem's objective; beyond 2^52 it would blur the floats.
     offset = constant if constant < 2**52 else 0
@@ -74,7 +74,7 @@ def square_model(problem: Problem) -> IntegerModel:
     squares = [model.new_int_var(0, reach * reach, "") for reach in far.ravel().tolist()]
     for value, square, target in zip(values, squares, problem.target.ravel().tolist(), strict=True):
         model.add_multiplication_equality(square, [value - target, value - target])
-    _add_rows(model, values, constraint_rows(problem)[0], problem, np.zeros_like(problem.target))
+    _add_rows(model, values, problem, np.zeros_like(problem.target))
     factors = np.repeat(weights, problem.width).tolist()
     model.minimize(cp_model.LinearExpr.weighted_sum(squares, factors))
     return IntegerModel(model=model, variables=values + squares, columns=len(values), unit=unit, constant=0.0)
@@ -86,15 +86,18 @@ def squares_hint(problem: Problem, x: Int64) -> NDArray[Any]:
     return np.concatenate([near, (near - problem.target.ravel()) ** 2])
 
 
-def _add_rows(model: Any, variables: list[Any], matrix: Any, problem: Problem, origin: Int64) -> None:
-    """Add the rows of `matrix` over `variables`, with bounds moved by `origin` (R, N) in exact integers."""
+def _add_rows(model: Any, variables: list[Any], problem: Problem, origin: Int64, matrix: Any = None) -> None:
+    """Add the problem's rows over `variables`, with bounds moved by `origin` (R, N) in exact integers.
+
+    `matrix`: the rows in terms of the variables; without one these are the entries.
+    """
     from ortools.sat.python import cp_model
 
     rows, first, last = constraint_rows(problem)
     sizes = abs(rows) @ np.abs(origin).ravel().astype(np.float64)
     _refuse_long(problem, sizes)
     moved = np.asarray(rows.astype(np.int64) @ origin.ravel()).tolist()
-    table = matrix.tocsr()
+    table = (rows if matrix is None else matrix).tocsr()
     factors = np.rint(table.data).astype(np.int64).tolist()
     columns, starts = table.indices.tolist(), table.indptr.tolist()
     for row, (low, high) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):

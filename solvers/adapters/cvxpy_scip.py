@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pgsr.errors import InputError
 from pgsr.models.problem import Feature, Problem
 from pgsr.solvers.adapters.adapter import Adapter, Outcome, Recorder
 from pgsr.solvers.adapters.cvxpy_call import call_cvxpy
-from pgsr.solvers.adapters.entries import refuse_large_moves
+from pgsr.solvers.adapters.entries import refuse_large_moves, refuse_large_total
 from pgsr.solvers.base import SolveOptions
 
 MOST_UNITS = 1e6
-"""Distance from target to table, by weight, up to which its answers were exact."""
-
+"""Distance from target to table, by weight, up to which its tolerances hide no unit."""
 
 MOST_TOTAL = 2**20
-"""Total above which false bounds were seen."""
+"""Total beyond which its bounds can be wrong."""
 
 
 class CvxpyScipSolver(Adapter):
@@ -28,18 +26,13 @@ class CvxpyScipSolver(Adapter):
     modules = ("cvxpy", "pyscipopt")
     extra = "scip"
     scale = 2_000
-    most_entries = 2_500  # CVXPY's hand-over takes a time that grows with the square, beyond any limit
+    most_entries = 2_500  # CVXPY's hand-over takes a time that grows with the square, and keeps no limit
     features = frozenset(Feature) - {Feature.RELAXED, Feature.RELAXED_BOUNDS}
 
     def check(self, problem: Problem) -> None:
         """Refuse totals, and counts so far from any table, that SCIP's tolerances would hide units."""
         super().check(problem)
-        if problem.total > MOST_TOTAL:
-            raise InputError(
-                f"its bounds can be wrong for totals above {MOST_TOTAL}, here {problem.total}",
-                f"solver {self.name}",
-                "use window or scip",
-            )
+        refuse_large_total(problem, self.name, MOST_TOTAL, "its bounds can be wrong")
         refuse_large_moves(problem, self.name, MOST_UNITS, weighted=True)
 
     def run(self, problem: Problem, options: SolveOptions, recorder: Recorder) -> Outcome:

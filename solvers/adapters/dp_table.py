@@ -16,14 +16,14 @@ import numpy as np
 from pgsr.errors import InputError
 from pgsr.models.domains import domains
 from pgsr.models.problem import Feature, Int64, Problem
-from pgsr.solvers.adapters.adapter import Adapter, Deadline, Outcome, Recorder, out_of_time
+from pgsr.solvers.adapters.adapter import Adapter, Outcome, Recorder, out_of_time
 from pgsr.solvers.adapters.integer_costs import integer_weights, largest_steps, refuse_large_sum
 from pgsr.solvers.base import SolveOptions, Termination
 from pgsr.solvers.certificate import Stopwatch
 from pgsr.solvers.statuses import termination
 
 MOST_SUBPROBLEMS = 20_000
-"""Models that it is ready to solve, at 2 ms (domains of 20 values) to 30 ms (60 values, 5 children) each."""
+"""Models that it is ready to solve: milliseconds each, more for larger domains and more children."""
 
 MOST_PAIRS = 200_000
 """Pairs of value and cost that it is ready to keep."""
@@ -62,20 +62,18 @@ class DpTableSolver(Adapter):
     def run(self, problem: Problem, options: SolveOptions, recorder: Recorder) -> Outcome:
         """Tables up, the dummy region, read-out down; the time limit holds within sub-problems as well."""
         watch = Stopwatch()
-        program = _DynamicProgram(problem, options)
+        program = _DynamicProgram(problem, options, recorder)
         build_s = watch.seconds()
         if options.seconds_left() == 0:
             return out_of_time(build_s)
         recorder.start()
         watch = Stopwatch()
-        program.deadline = Deadline(options)
         x, status, kind = None, "OPTIMAL", Termination.OPTIMAL
         try:
             x = program.solve()
         except _Stopped as stop:
             status, kind = stop.status, termination("cpsat", stop.status)
-        if x is not None:
-            recorder.found(x)
+        recorder.found(x)
         return Outcome(
             termination=kind,
             raw_status=status,
@@ -131,15 +129,14 @@ class _Choice:
 class _DynamicProgram:
     """The two passes; costs in integers, relative to the cheapest value of each region and size."""
 
-    def __init__(self, problem: Problem, options: SolveOptions) -> None:
+    def __init__(self, problem: Problem, options: SolveOptions, recorder: Recorder) -> None:
         from ortools.sat.python import cp_model
 
-        self.problem, self.options = problem, options
+        self.problem, self.options, self.recorder = problem, options, recorder
         self.low, self.high = domains(problem)
         self.weights, _ = integer_weights(problem)
         self.total = subproblems(problem) + int(problem.inner().sum()) * problem.width + 1
         self.solved = self.solved_up = 0
-        self.deadline = Deadline(options)
         self.solver = cp_model.CpSolver()
         settings = self.solver.parameters
         settings.num_workers = 1
@@ -216,7 +213,7 @@ class _DynamicProgram:
 
     def phi(self, choice: _Choice, value: int) -> tuple[int, Int64]:
         """Least cost and the children's values whose sum is `value`."""
-        left = self.deadline.seconds()
+        left = self.recorder.seconds_left()
         if left == 0:
             raise _Stopped("UNKNOWN")
         if left is not None:

@@ -1,15 +1,28 @@
-"""Programs in the entries themselves: what numbers are counted from, how large they get, where to start."""
+"""What adapters share about problems: what numbers count from, how large they may get, where to start."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
+from pgsr.errors import InputError
 from pgsr.levelorder import region_chunks, sum_children
 from pgsr.models.forms.matrix import near_origin
 from pgsr.models.forms.program import Program
 from pgsr.models.problem import Float64, Int64, Problem, RegionError
 from pgsr.solvers.base import SolveOptions
 from pgsr.solvers.relaxation import guess
+
+Form = Literal["segments", "squares"]
+"""How squares of integers are stated to a back end that takes them in both ways."""
+
+
+def known_form(form: Form) -> Form:
+    """`form`; InputError if it is none."""
+    if form not in ("segments", "squares"):
+        raise InputError(f"unknown form '{form}'", "form", "use segments or squares")
+    return form
 
 
 def exact_origin(problem: Problem, options: SolveOptions) -> Int64:
@@ -21,6 +34,11 @@ def exact_origin(problem: Problem, options: SolveOptions) -> Int64:
     if not problem.integer or problem.loss == "l1":
         return near_origin(problem)
     return np.rint(guess(problem, options).table).astype(np.int64)
+
+
+def whole_start(options: SolveOptions) -> Int64 | None:
+    """The whole table (R, N) nearest to the one to start from, if there is one."""
+    return None if options.start is None else np.rint(options.start).astype(np.int64)
 
 
 def entries_point(program: Program, start: Float64 | Int64) -> Float64:
@@ -68,4 +86,24 @@ def refuse_large_moves(problem: Problem, solver: str, limit: float, *, weighted:
             f"relative tolerances, is exact up to {limit:.0g}",
             row,
             "use proximity, or scale weights and counts down",
+        )
+
+
+def refuse_many_squares(problem: Problem, solver: str, limit: int, trouble: str) -> None:
+    """Raise InputError if `problem` is a relaxation with more than `limit` squares: then `trouble` begins."""
+    if not problem.integer and problem.loss == "l2" and problem.target.size > limit:
+        raise InputError(
+            f"{trouble} beyond {limit} entries, here are {problem.target.size}",
+            f"solver {solver}",
+            "use piqp",
+        )
+
+
+def refuse_large_total(problem: Problem, solver: str, limit: int, trouble: str) -> None:
+    """Raise InputError if the total is above `limit`: then `trouble` begins."""
+    if problem.total > limit:
+        raise InputError(
+            f"{trouble} for totals above {limit}, here {problem.total}",
+            f"solver {solver}",
+            "use window or scip",
         )

@@ -21,10 +21,10 @@ SIZE_LIMIT = (
     "SIZE_LIMIT_EXCEEDED: the licence that comes with gurobipy takes 2,000 variables and 2,000 rows, "
     "with squares 200 variables"
 )
-"""What is said when the licence refuses a model; measured with gurobipy 13.0."""
+"""What is said when the licence refuses a model; the numbers are those of gurobipy 13.0."""
 
 MOST_WHOLE_UNITS = 1e7
-"""Distance from target to table up to which integer optima are exact; at 1e15 wrong answers were seen."""
+"""Distance from target to table up to which integer optima are exact."""
 
 
 class GurobiSolver(Adapter):
@@ -59,6 +59,7 @@ class GurobiSolver(Adapter):
         ):
             # The gap is relative to the stated objective; without one, a large constant costs accuracy.
             constant = program.constant if options.gap > 0 else 0.0
+            left_out = program.constant - constant
             columns, rows = _state(model, program, constant)
             if options.start is not None and problem.integer:
                 columns.Start = entries_point(program, options.start)
@@ -71,7 +72,7 @@ class GurobiSolver(Adapter):
             recorder.start()
             watch = Stopwatch()
             try:
-                model.optimize(_watcher(columns, program, recorder, program.constant - constant))
+                model.optimize(_watcher(columns, program, recorder, left_out))
             except gurobipy.GurobiError as error:
                 if error.errno != gurobipy.GRB.Error.SIZE_LIMIT_EXCEEDED:
                     raise
@@ -82,7 +83,6 @@ class GurobiSolver(Adapter):
                     build_s=build_s,
                     solve_s=watch.seconds(),
                 )
-            left_out = program.constant - constant
             return _outcome(model, columns, rows, program, left_out, build_s, watch.seconds())
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from pgsr.errors import InputError
 from pgsr.models.forms.matrix import matrix_form, near_origin
+from pgsr.models.forms.piecewise import filled
 from pgsr.models.forms.program import Program
-from pgsr.models.problem import Feature, Float64, Int64, Problem
+from pgsr.models.problem import Feature, Int64, Problem
 from pgsr.solvers.adapters.adapter import Adapter, Outcome, Recorder, out_of_time
-from pgsr.solvers.adapters.entries import refuse_large_moves
+from pgsr.solvers.adapters.entries import refuse_large_moves, refuse_many_squares
 from pgsr.solvers.adapters.highs_call import call_highs
 from pgsr.solvers.adapters.segments import Raw, solve_in_windows
 from pgsr.solvers.base import SolveOptions
@@ -18,7 +16,6 @@ from pgsr.solvers.statuses import termination
 
 MOST_SQUARES = 5_000
 """Entries up to which its active-set method for quadratic programs gets somewhere."""
-
 
 MOST_UNITS = 1e8
 """Distance from target to table, by weight, beyond which its tolerances hide units."""
@@ -37,12 +34,7 @@ class HighsSolver(Adapter):
         """Refuse relaxations with too many squares, and counts too far from any table."""
         super().check(problem)
         refuse_large_moves(problem, self.name, MOST_UNITS, weighted=True)
-        if not problem.integer and problem.loss == "l2" and problem.target.size > MOST_SQUARES:
-            raise InputError(
-                f"its quadratic method stalls beyond {MOST_SQUARES} entries, here are {problem.target.size}",
-                f"solver {self.name}",
-                "use piqp",
-            )
+        refuse_many_squares(problem, self.name, MOST_SQUARES, "its quadratic method stalls")
 
     def run(self, problem: Problem, options: SolveOptions, recorder: Recorder) -> Outcome:
         """Integers by unit segments in windows, relaxations in matrix form."""
@@ -65,21 +57,6 @@ class HighsSolver(Adapter):
             )
 
         return solve_in_windows(problem, options, recorder, call)
-
-
-def filled(program: Program, x: Int64) -> Float64:
-    """The point (n,) of a piecewise-linear program at the table `x`: segments from below, then tails."""
-    rise = np.asarray(x - program.origin, dtype=np.float64).ravel()
-    z = np.zeros(program.columns)
-    assert program.segments is not None
-    places = program.entry[: program.segments]
-    count = np.bincount(places, minlength=rise.size)
-    rank = np.arange(places.size) - np.repeat(np.cumsum(count) - count, count)
-    z[: program.segments] = rank < rise[places]
-    left = rise - np.bincount(program.entry, weights=program.step * z, minlength=rise.size)
-    tail = np.arange(program.segments, program.columns)
-    z[tail] = np.clip(program.step[tail] * left[program.entry[tail]], 0.0, program.upper[tail])
-    return z
 
 
 def _relaxed(problem: Problem, options: SolveOptions, recorder: Recorder) -> Outcome:

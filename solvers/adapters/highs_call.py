@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +14,9 @@ from pgsr.models.forms.program import Program
 from pgsr.models.problem import Float64
 from pgsr.solvers.adapters.adapter import Recorder
 from pgsr.solvers.base import SolveOptions
+
+_LISTEN_S = 0.1
+_PATIENCE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,15 +41,15 @@ def call_highs(
     seconds: float | None,
     start: Float64 | None = None,
     settings: dict[str, Any] | None = None,
+    partial: bool = False,
 ) -> HighsAnswer:
     """Run HiGHS on `program` for at most `seconds`; `start` (n,) is a point to begin a search with.
 
-    Gaps are set to `options.gap`: the defaults stop 1e-4 away from a proof.
+    Gaps are set to `options.gap`: the defaults stop 1e-4 away from a proof. The recorder hears of points and
+    bounds; of points alone if the program is `partial`, one that leaves tables out and so bounds only itself.
     """
     if program.columns == 0:
-        if np.any(program.row_lower > 0) or np.any(program.row_upper < 0):
-            return HighsAnswer(status="kInfeasible", z=None, duals=None, bound=None, iterations=0)
-        return HighsAnswer(status="kModelEmpty", z=np.zeros(0), duals=None, bound=0.0, iterations=0)
+        return without_columns(program)
     import highspy
 
     highs = make_highs(program, options, seconds, settings)
@@ -54,9 +59,39 @@ def call_highs(
         highs.setSolution(point)
     whole = bool(program.integer.any())
     if whole:
-        _watch(highs, program, recorder)
-    highs.run()
+        _watch(highs, program, recorder, partial=partial)
+    run_highs(highs)
     return read_answer(highs, program, whole=whole)
+
+
+def run_highs(highs: Any) -> None:
+    """Run `highs`; where Ctrl-C is to be heard it works in a thread, which is stopped before the interrupt goes on.
+
+    A process of its own is killed instead, and other threads never see an interrupt.
+    """
+    if (
+        multiprocessing.parent_process() is not None
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        highs.run()
+        return
+    highs.HandleUserInterrupt = True
+    working = highs.startSolve()
+    try:
+        while not highs.wait(_LISTEN_S)[0]:
+            pass
+    except BaseException:
+        highs.cancelSolve()
+        working.join(_PATIENCE_S)
+        raise
+
+
+def without_columns(program: Program) -> HighsAnswer:
+    """The answer to a program without columns: its one point, if the rows allow it."""
+    if np.any(program.row_lower > 0) or np.any(program.row_upper < 0):
+        return HighsAnswer(status="kInfeasible", z=None, duals=None, bound=None, iterations=0)
+    none, flat = np.zeros(0), np.zeros(program.rows)
+    return HighsAnswer(status="kModelEmpty", z=none, duals=flat, bound=0.0, iterations=0)
 
 
 def read_answer(highs: Any, program: Program, *, whole: bool) -> HighsAnswer:
@@ -133,8 +168,8 @@ def _model(program: Program) -> Any:
     linear.a_matrix_.index_ = program.matrix.indices
     linear.a_matrix_.value_ = program.matrix.data
     if program.integer.any():
-        kinds = np.where(program.integer, 1, 0)
-        linear.integrality_ = [highspy.HighsVarType(int(kind)) for kind in kinds]
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        linear.integrality_ = [kinds[whole] for whole in program.integer.tolist()]
     if not program.quadratic_objective:
         return linear
     # HiGHS minimises 1/2 z'Qz, and wants the lower triangle by columns.
@@ -149,12 +184,13 @@ def _model(program: Program) -> Any:
     return model
 
 
-def _watch(highs: Any, program: Program, recorder: Recorder) -> None:
-    """Have the search tell the recorder of better points and bounds."""
+def _watch(highs: Any, program: Program, recorder: Recorder, *, partial: bool) -> None:
+    """Have the search tell the recorder of better points and, unless the program is `partial`, of bounds."""
 
     def better(event: Any) -> None:
         point: NDArray[Any] = np.array(event.data_out.mip_solution)
         recorder.found(program.whole_table(point))
-        recorder.bounded(event.data_out.mip_dual_bound)
+        if not partial:
+            recorder.bounded(event.data_out.mip_dual_bound)
 
     highs.cbMipImprovingSolution += better

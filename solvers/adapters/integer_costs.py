@@ -47,13 +47,19 @@ def step_costs(problem: Problem, weights: Int64, places: Int64, values: Int64) -
 def largest_steps(problem: Problem, weights: Int64 | Float64, low: Int64, high: Int64) -> Float64:
     """Largest absolute cost (R, N) of one step with `low <= value <= high`, in floats, rounded up.
 
-    `weights` (R,). With `kink_windows(problem).low` for both ends: what no solution can avoid.
+    `weights` (R,).
     """
     weight = weights[:, None].astype(np.float64)
     if problem.loss == "l1":
         return np.broadcast_to(weight, problem.target.shape).copy()
     reach = np.maximum(np.abs(low - problem.target), np.abs(high - problem.target)).astype(np.float64)
     return np.asarray(weight * (2.0 * reach + 1.0) * (1 + 1e-9))
+
+
+def unavoidable_steps(problem: Problem, weights: Int64 | Float64) -> Float64:
+    """Absolute costs (R, N) of the allowed steps nearest to the target: no table avoids as much."""
+    kink = kink_windows(problem).low
+    return largest_steps(problem, weights, kink, kink)
 
 
 def refuse_large(solver: str, costs: Float64, limit: float) -> None:

@@ -16,23 +16,14 @@ from numpy.typing import NDArray
 from pgsr.errors import InputError
 from pgsr.levelorder import sum_children
 from pgsr.models.domains import domains
-from pgsr.models.forms.piecewise import Windows
+from pgsr.models.forms.piecewise import Windows, ranks
 from pgsr.models.problem import Feature, Int64, Problem
-from pgsr.solvers.adapters.adapter import Adapter, Deadline, Outcome, Recorder, out_of_time
-from pgsr.solvers.adapters.integer_costs import (
-    integer_weights,
-    kink_windows,
-    largest_steps,
-    refuse_large,
-    step_costs,
-)
-from pgsr.solvers.adapters.segments import REACH, first_windows
+from pgsr.solvers.adapters.adapter import Adapter, Outcome, Recorder, out_of_time
+from pgsr.solvers.adapters.integer_costs import integer_weights, largest_steps, refuse_large, step_costs
+from pgsr.solvers.adapters.segments import FEW, REACH, charged_in_full, first_windows
 from pgsr.solvers.base import SolveOptions, Termination
 from pgsr.solvers.certificate import Stopwatch
 from pgsr.solvers.statuses import termination
-
-AVERAGE = 8
-"""Segments for each entry, on average, up to which windows hold everything at once."""
 
 
 class MinCostFlowSolver(Adapter):
@@ -70,11 +61,10 @@ class MinCostFlowSolver(Adapter):
         """Flows in windows round the relaxation, recentred until the windows exclude nothing that matters."""
         watch = Stopwatch()
         weights, unit = integer_weights(problem)
-        windows = _windows(problem, options)
+        windows, _ = first_windows(problem, options, FEW)
         network = flow_network(problem, weights, windows)
         build_s = watch.seconds()
-        deadline = Deadline(options)
-        if deadline.seconds() == 0:
+        if options.seconds_left() == 0:
             return out_of_time(build_s)
         recorder.start()
         watch = Stopwatch()
@@ -85,11 +75,11 @@ class MinCostFlowSolver(Adapter):
             kind, bound, exact = termination("mincostflow", status), None, True
             if flows is not None:
                 x = network.table(windows, flows)
-                exact = _exact(problem, windows, x)
+                exact = charged_in_full(problem, windows, x)
                 bound = float(problem.objective(x)) if exact else network.value(problem, windows, flows, unit)
                 recorder.found(x)
                 recorder.bounded(bound)
-            if exact or deadline.seconds() == 0:
+            if exact or recorder.seconds_left() == 0:
                 if not exact:
                     status, kind = "time limit between two rounds", Termination.TIME_LIMIT
                 return Outcome(
@@ -105,18 +95,6 @@ class MinCostFlowSolver(Adapter):
             reach *= 2
             windows = windows.recentred(x, reach)
             network = flow_network(problem, weights, windows)
-
-
-def _windows(problem: Problem, options: SolveOptions) -> Windows:
-    """Narrow windows round the relaxation; for absolute values the target alone, since two arcs are exact."""
-    if problem.loss == "l2":
-        return first_windows(problem, options, AVERAGE)[0]
-    return kink_windows(problem)
-
-
-def _exact(problem: Problem, windows: Windows, x: Int64) -> bool:
-    """Whether the network charges what the table `x` costs: squares up to one step outside the windows."""
-    return problem.loss == "l1" or bool(np.all((windows.low - 1 <= x) & (x <= windows.high + 1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -166,7 +144,7 @@ def flow_network(problem: Problem, weights: Int64, windows: Windows) -> Network:
     low, high = windows.low.ravel(), windows.high.ravel()
     count = high - low
     place = np.repeat(np.arange(low.size), count)
-    rank = np.arange(place.size) - np.repeat(np.cumsum(count) - count, count)
+    rank = ranks(count)
     down, up = (np.flatnonzero(mask.ravel()) for mask in windows.artificial())
     room = np.concatenate(
         [(windows.low - windows.domain_low).ravel()[down], (windows.domain_high - windows.high).ravel()[up]]

@@ -10,7 +10,7 @@ from pgsr.models.forms.matrix import matrix_form, near_origin
 from pgsr.models.forms.program import Program
 from pgsr.models.problem import Feature, Problem
 from pgsr.solvers.adapters.adapter import Adapter, Outcome, Recorder, out_of_time
-from pgsr.solvers.base import SolveOptions
+from pgsr.solvers.base import SolveOptions, Termination
 from pgsr.solvers.certificate import Stopwatch
 from pgsr.solvers.statuses import termination
 
@@ -56,7 +56,8 @@ class PiqpSolver(Adapter):
             x=program.table(z) if np.all(np.isfinite(z)) else None,
             build_s=build_s,
             solve_s=solve_s,
-            bound=float(result.info.dual_obj) + program.constant,
+            # Away from a solution its duals are not feasible, and their objective bounds nothing.
+            bound=float(result.info.dual_obj) + program.constant if kind is Termination.OPTIMAL else None,
             multipliers=program.multipliers(duals) if np.all(np.isfinite(duals)) else None,
             details={"iterations": int(result.info.iter)},
         )

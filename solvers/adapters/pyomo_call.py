@@ -5,6 +5,7 @@ Every model gets a fresh solver: persistent ones have gone stale after changes (
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,10 @@ from numpy.typing import NDArray
 
 from pgsr.models.forms.pyomo_model import moved_table
 from pgsr.models.problem import Float64
+from pgsr.solvers.adapters.adapter import Outcome, Recorder, out_of_time
 from pgsr.solvers.base import SolveOptions
+from pgsr.solvers.certificate import Stopwatch
+from pgsr.solvers.statuses import termination
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,6 +76,30 @@ def call_pyomo(
         table=table,
         bound=None if bound is None else float(bound),
         multipliers=multipliers,
+    )
+
+
+def outcome_of(
+    call: Callable[[float | None], PyomoAnswer], options: SolveOptions, recorder: Recorder, build_s: float
+) -> Outcome:
+    """What comes of one model, built in `build_s`, that `call` solves within the seconds that it is given."""
+    seconds = options.seconds_left()
+    if seconds == 0:
+        return out_of_time(build_s)
+    recorder.start()
+    watch = Stopwatch()
+    answer = call(seconds)
+    solve_s = watch.seconds()
+    recorder.found(answer.table)
+    recorder.bounded(answer.bound)
+    return Outcome(
+        termination=termination("pyomo", answer.status),
+        raw_status=answer.status,
+        x=answer.table,
+        build_s=build_s,
+        solve_s=solve_s,
+        bound=answer.bound,
+        multipliers=answer.multipliers,
     )
 
 

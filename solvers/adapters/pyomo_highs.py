@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.errors import InputError
 from pgsr.models.forms.matrix import near_origin
 from pgsr.models.forms.piecewise import Windows, value_ranges
 from pgsr.models.forms.program import Program
 from pgsr.models.forms.pyomo_model import pyomo_model
 from pgsr.models.problem import Feature, Int64, Problem
-from pgsr.solvers.adapters.adapter import Adapter, Outcome, Recorder, out_of_time
-from pgsr.solvers.adapters.entries import refuse_large_moves
+from pgsr.solvers.adapters.adapter import Adapter, Outcome, Recorder
+from pgsr.solvers.adapters.entries import refuse_large_moves, refuse_many_squares
 from pgsr.solvers.adapters.highs_call import silent_highs
-from pgsr.solvers.adapters.pyomo_call import PyomoAnswer, call_pyomo
+from pgsr.solvers.adapters.pyomo_call import PyomoAnswer, call_pyomo, outcome_of
 from pgsr.solvers.adapters.segments import Raw, solve_in_windows
 from pgsr.solvers.base import SolveOptions, Termination
 from pgsr.solvers.certificate import Stopwatch
@@ -42,12 +41,7 @@ class PyomoHighsSolver(Adapter):
         """Refuse relaxations with too many squares, and counts too far from any table."""
         super().check(problem)
         refuse_large_moves(problem, self.name, MOST_UNITS, weighted=True)
-        if not problem.integer and problem.loss == "l2" and problem.target.size > MOST_SQUARES:
-            raise InputError(
-                f"its quadratic method stalls beyond {MOST_SQUARES} entries, here are {problem.target.size}",
-                f"solver {self.name}",
-                "use piqp",
-            )
+        refuse_many_squares(problem, self.name, MOST_SQUARES, "its quadratic method stalls")
 
     def run(self, problem: Problem, options: SolveOptions, recorder: Recorder) -> Outcome:
         """Integer squares by the piecewise form in windows with tails, all else as it stands."""
@@ -92,23 +86,4 @@ def _windows(program: Program) -> Windows:
 def _direct(problem: Problem, options: SolveOptions, recorder: Recorder) -> Outcome:
     watch = Stopwatch()
     model = pyomo_model(problem, origin=near_origin(problem))
-    build_s = watch.seconds()
-    seconds = options.seconds_left()
-    if seconds == 0:
-        return out_of_time(build_s)
-    recorder.start()
-    watch = Stopwatch()
-    answer = _call(model, options, seconds)
-    solve_s = watch.seconds()
-    if answer.table is not None:
-        recorder.found(answer.table)
-    recorder.bounded(answer.bound)
-    return Outcome(
-        termination=termination("pyomo", answer.status),
-        raw_status=answer.status,
-        x=answer.table,
-        build_s=build_s,
-        solve_s=solve_s,
-        bound=answer.bound,
-        multipliers=answer.multipliers,
-    )
+    return outcome_of(lambda seconds: _call(model, options, seconds), options, recorder, watch.seconds())

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 from pgsr.models.forms.matrix import matrix_form
+from pgsr.models.forms.piecewise import filled
 from pgsr.models.forms.program import Program
 from pgsr.models.problem import Feature, Int64, Problem
 from pgsr.solvers.adapters.adapter import Adapter, Outcome, Recorder, out_of_time
-from pgsr.solvers.adapters.entries import entries_point, exact_origin, largest_moves, refuse_large_moves
-from pgsr.solvers.adapters.highs import filled
+from pgsr.solvers.adapters.entries import (
+    entries_point,
+    exact_origin,
+    largest_moves,
+    refuse_large_moves,
+    whole_start,
+)
 from pgsr.solvers.adapters.scip_call import ScipModel
 from pgsr.solvers.adapters.segments import Raw, solve_in_windows
 from pgsr.solvers.base import SolveOptions
@@ -26,19 +27,19 @@ MOST_UNITS = 10_000
 """Distance from target to table up to which squares of a relaxation, and absolute values, are exact."""
 
 MOST_TOTAL = 1_000_000
-"""Total of an integer problem up to which the loss is left to SCIP; from 2^36 on wrong answers were seen."""
+"""Total of an integer problem up to which the loss is left to SCIP: far beyond, answers were wrong."""
 
 MOST_WHOLE_UNITS = 1e7
-"""The same for integers, whose squares are small or made linear; from 1e9 on wrong answers were seen."""
+"""The same for integers, whose squares are small or made linear."""
 
 
 class ScipSolver(Adapter):
     """SCIP by PySCIPOpt, on one thread.
 
-    Its tolerances are relative to squares: with integers counted from the target, tables 1e6 away from it
-    came back "optimal" and were not feasible. So integers are counted from the rounded relaxation, where the
-    optimum's squares are 0 or 1, and beyond 2,000 entries or totals of a million go by unit segments, which
-    stayed exact up to totals of 2^50. Far targets are refused.
+    Its tolerances are relative to squares: with integers counted from a target 1e6 away from any table,
+    answers were wrong. So integers are counted from the rounded relaxation, where the optimum's squares are 0
+    or 1, and beyond `MOST_SQUARES` entries or a total of `MOST_TOTAL` go by unit segments. Far targets are
+    refused.
     """
 
     name = "scip"
@@ -71,19 +72,15 @@ class ScipSolver(Adapter):
         if seconds == 0:
             return out_of_time(build_s)
         recorder.start()
-        if problem.integer and options.start is not None:
-            recorder.found(np.rint(options.start).astype(np.int64))
+        if problem.integer:
+            recorder.found(whole_start(options))
         watch = Stopwatch()
         answer = model.run(recorder, seconds)
-        x: NDArray[Any] | None = None
-        if answer.z is not None:
-            x = program.whole_table(answer.z) if problem.integer else program.table(answer.z)
-        if x is not None:
-            recorder.found(x)
+        recorder.found(answer.x)
         return Outcome(
             termination=termination("scip", answer.status),
             raw_status=answer.status,
-            x=x,
+            x=answer.x,
             build_s=build_s,
             solve_s=watch.seconds(),
             bound=None if answer.bound is None else answer.bound + program.constant,
@@ -111,7 +108,7 @@ class _Segments:
         return Raw(
             termination=termination("scip", answer.status),
             raw_status=answer.status,
-            x=None if answer.z is None else program.whole_table(answer.z),
+            x=answer.x,
             bound=answer.bound,
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgsr.models.forms.program import Program
 from pgsr.models.problem import Float64
@@ -16,10 +17,10 @@ from pgsr.solvers.base import SolveOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScipAnswer:
-    """What SCIP said: status, best point (n,) or None, bound on the program without its constant, nodes."""
+    """What SCIP said: status, best table (R, N) or None, bound on the program without its constant, nodes."""
 
     status: str
-    z: Float64 | None
+    x: NDArray[Any] | None
     bound: float | None
     nodes: int
 
@@ -107,7 +108,7 @@ class ScipModel:
     def run(self, recorder: Recorder, seconds: float | None) -> ScipAnswer:
         """Solve for at most `seconds`; better points and bounds go to `recorder` as they come."""
         if not self.columns:
-            return ScipAnswer(status="optimal", z=np.zeros(0), bound=0.0, nodes=0)
+            return ScipAnswer(status="optimal", x=self.program.origin, bound=0.0, nodes=0)
         if seconds is not None:
             self.model.setParam("limits/time", seconds)
         self._watch(recorder)
@@ -117,24 +118,23 @@ class ScipModel:
         finite = abs(bound) < model.infinity() / 2
         return ScipAnswer(
             status=str(model.getStatus()),
-            z=self._values(model.getBestSol()) if model.getNSols() > 0 else None,
+            x=self._best() if model.getNSols() > 0 else None,
             bound=bound if finite else None,
             nodes=int(model.getNTotalNodes()),
         )
 
-    def _values(self, solution: Any) -> Float64:
-        value = self.model.getSolVal
-        return np.array([value(solution, column) for column in self.columns], dtype=np.float64)
+    def _best(self) -> NDArray[Any]:
+        """The table (R, N) at the best point so far."""
+        program, best = self.program, self.model.getBestSol()
+        z = np.array([self.model.getSolVal(best, column) for column in self.columns], dtype=np.float64)
+        return program.whole_table(z) if program.problem.integer else program.table(z)
 
     def _watch(self, recorder: Recorder) -> None:
         from pyscipopt.scip import PY_SCIP_EVENTTYPE
 
-        program, whole = self.program, recorder.problem.integer
-
         def better(model: Any, event: Any) -> None:
-            del event
-            z = self._values(model.getBestSol())
-            recorder.found(program.whole_table(z) if whole else program.table(z))
+            del model, event
+            recorder.found(self._best())
 
         def bounded(model: Any, event: Any) -> None:
             del event

@@ -16,6 +16,7 @@ from pgsr.models.forms.piecewise import Windows, piecewise_form
 from pgsr.models.forms.program import Program
 from pgsr.models.problem import Float64, Int64, Problem
 from pgsr.solvers.adapters.adapter import Outcome, Recorder
+from pgsr.solvers.adapters.entries import whole_start
 from pgsr.solvers.adapters.integer_costs import kink_windows
 from pgsr.solvers.base import SolveOptions, Termination
 from pgsr.solvers.certificate import Stopwatch
@@ -23,6 +24,9 @@ from pgsr.solvers.relaxation import first_table, guess
 
 WHOLE = 40
 """Segments for each entry, on average, up to which windows hold everything at once."""
+
+FEW = 8
+"""The same for back ends that many segments slow down."""
 
 REACH = 2
 """Unit segments on either side of the relaxation in the first windows."""
@@ -51,7 +55,7 @@ def first_windows(problem: Problem, options: SolveOptions, average: int = WHOLE)
     if problem.loss == "l1":
         return kink_windows(problem), target
     whole = Windows.whole(problem)
-    if float((whole.high - whole.low).astype(np.float64).sum()) <= average * problem.target.size:
+    if whole.segments <= average * problem.target.size:
         return whole, target
     found = guess(problem, options).table
     return Windows.around(problem, found, REACH), found
@@ -69,9 +73,9 @@ def solve_in_windows(
     program = piecewise_form(problem, windows, tails=True)
     build_s = watch.seconds()
     recorder.start()
-    recorder.offer(first_table(problem, near))
+    recorder.found(first_table(problem, near))
     watch = Stopwatch()
-    x: Int64 | None = None if options.start is None else np.rint(options.start).astype(np.int64)
+    x = whole_start(options)
     rounds, reach = 0, REACH
     while True:
         rounds += 1
@@ -79,9 +83,8 @@ def solve_in_windows(
         bound = None if raw.bound is None else raw.bound + program.constant
         recorder.bounded(bound)
         found = raw.x
-        if found is not None:
-            recorder.found(found)
-        exact = found is None or _charged_in_full(problem, windows, found)
+        recorder.found(found)
+        exact = found is None or charged_in_full(problem, windows, found)
         if raw.termination is not Termination.OPTIMAL or exact or recorder.seconds_left() == 0:
             if not exact and raw.termination is Termination.OPTIMAL:
                 raw = Raw(
@@ -102,7 +105,7 @@ def solve_in_windows(
         program = piecewise_form(problem, windows, tails=True)
 
 
-def _charged_in_full(problem: Problem, windows: Windows, x: Int64) -> bool:
+def charged_in_full(problem: Problem, windows: Windows, x: Int64) -> bool:
     """Whether the program charges for `x` what the problem does: the first step outside a window is true.
 
     So are all steps for absolute values in windows that hold the target, and where there is no weight.

@@ -17,7 +17,7 @@ from pgsr.models.forms.matrix import constraint_rows
 from pgsr.models.forms.piecewise import Windows, piecewise_form, segment_cost
 from pgsr.models.forms.program import Program
 from pgsr.models.problem import Float64, Int64, Problem
-from pgsr.solvers.adapters.highs_call import HighsAnswer, make_highs, read_answer
+from pgsr.solvers.adapters.highs_call import HighsAnswer, make_highs, read_answer, run_highs, without_columns
 from pgsr.solvers.base import SolveOptions
 
 _FIT = 1e-7
@@ -67,14 +67,8 @@ def solve_linear(
         answer = master.solve()
         iterations += answer.iterations
         if answer.status == "kInfeasible":
-            windows = master.windows
-            wider = Windows(
-                low=np.maximum(windows.low - 1, windows.domain_low),
-                high=np.minimum(windows.high + 1, windows.domain_high),
-                domain_low=windows.domain_low,
-                domain_high=windows.domain_high,
-            )
-            if np.array_equal(wider.low, windows.low) and np.array_equal(wider.high, windows.high):
+            wider = master.windows.widened()
+            if wider.segments == master.windows.segments:
                 break
             master = _Master(problem.relaxed(), wider, options)
             continue
@@ -115,16 +109,8 @@ class _Master:
 
     def solve(self) -> HighsAnswer:
         if self.entry.size == 0:
-            if np.any(self.program.row_lower > 0) or np.any(self.program.row_upper < 0):
-                return HighsAnswer(status="kInfeasible", z=None, duals=None, bound=None, iterations=0)
             # Nothing can move yet; prices of nothing will say what should.
-            return HighsAnswer(
-                status="kModelEmpty",
-                z=np.zeros(0),
-                duals=np.zeros(self.program.rows),
-                bound=0.0,
-                iterations=0,
-            )
+            return without_columns(self.program)
         seconds = self.options.seconds_left()
         if self.highs is None:
             # Presolve pays for the first solve alone; later ones start from the basis.
@@ -132,7 +118,7 @@ class _Master:
         elif seconds is not None:
             # The limit counts from the first call.
             self.highs.setOptionValue("time_limit", self.highs.getRunTime() + seconds)
-        self.highs.run()
+        run_highs(self.highs)
         return read_answer(self.highs, self.program, whole=False)
 
     def table(self, z: Float64) -> Float64:
@@ -141,9 +127,8 @@ class _Master:
 
     def price(self, duals: Float64) -> int:
         """Add the segments outside that would lower the cost at these `duals`; returns how many."""
-        worth: Float64 = np.asarray(
-            self._worth @ duals, dtype=np.float64
-        )  # what one unit more of each entry saves elsewhere
+        # What one unit more of each entry saves elsewhere.
+        worth: Float64 = np.asarray(self._worth @ duals, dtype=np.float64)
         domain_low, domain_high = self.windows.domain_low.ravel(), self.windows.domain_high.ravel()
         scale = 1.0 + np.abs(worth)
         entries, steps, costs = [], [], []
@@ -168,12 +153,7 @@ class _Master:
         entry, step = np.concatenate(entries), np.concatenate(steps)
         self._add(entry, step, np.concatenate(costs))
         shape = self.windows.low.shape
-        self.windows = Windows(
-            low=self.low.reshape(shape).copy(),
-            high=self.high.reshape(shape).copy(),
-            domain_low=self.windows.domain_low,
-            domain_high=self.windows.domain_high,
-        )
+        self.windows = self.windows.between(self.low.reshape(shape), self.high.reshape(shape))
         return int(entry.size)
 
     def _add(self, entry: Int64, step: Float64, cost: Float64) -> None:

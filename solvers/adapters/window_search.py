@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgsr.models.forms.piecewise import Windows, piecewise_form
+from pgsr.models.forms.piecewise import Windows, filled, piecewise_form
 from pgsr.models.problem import Float64, Int64, Problem
 from pgsr.solvers.adapters.adapter import Recorder
-from pgsr.solvers.adapters.highs import filled
 from pgsr.solvers.adapters.highs_call import call_highs
 from pgsr.solvers.adapters.window_lp import LinearAnswer
 from pgsr.solvers.base import SolveOptions, Termination
@@ -63,9 +62,15 @@ def search(
         seconds = options.seconds_left()
         if seconds == 0:
             break
-        # A program that leaves tables out bounds nothing but itself.
-        points = _PointsOnly(recorder)
-        answer = call_highs(program, options, points, seconds=seconds, start=start, settings=settings)
+        answer = call_highs(
+            program,
+            options,
+            recorder,
+            seconds=seconds,
+            start=start,
+            settings=settings,
+            partial=True,
+        )
         details["searches"] += 1
         raw = answer.status
         if answer.z is not None:
@@ -79,25 +84,11 @@ def search(
                 # The distance is one from the optimum over all segments, or says nothing.
                 outside = linear.value + outside if linear.complete else -math.inf
             bound = max(bound, _raised(min(inside, outside, value), step, value))
-        if value <= bound + max(options.gap, 1e-9) * max(1.0, abs(value)):
+        if best is not None and value <= bound + max(options.gap, 1e-9) * max(1.0, abs(value)):
             return Found(termination=Termination.OPTIMAL, raw_status=raw, x=best, bound=min(bound, value))
         if termination("highs", raw) not in (Termination.OPTIMAL, Termination.INFEASIBLE):
             return Found(termination=termination("highs", raw), raw_status=raw, x=best, bound=bound)
     return Found(termination=Termination.TIME_LIMIT, raw_status=raw or "time limit", x=best, bound=bound)
-
-
-class _PointsOnly(Recorder):
-    """Passes points on to another recorder, and no bounds."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._to = recorder
-
-    def found(self, x: NDArray[Any]) -> None:
-        """A point is a point, whatever program it comes from."""
-        self._to.found(x)
-
-    def bounded(self, bound: float | None) -> None:
-        """Kept back."""
 
 
 def _raised(bound: float, step: Fraction | None, value: float) -> float:
@@ -113,23 +104,12 @@ def _wider(problem: Problem, linear: LinearAnswer) -> Iterator[tuple[Windows, bo
     if problem.target.size > 2000:  # where all entries at once are quick, this would be a detour
         yield windows, False
         for _ in range(RINGS):
-            low = np.where(near, windows.low - 1, windows.low)
-            high = np.where(near, windows.high + 1, windows.high)
-            yield _clipped(windows, low, high), False
+            yield windows.widened(near), False
             near = _ring(problem, near)
     reach = REACH
     while True:
         yield Windows.around(problem, linear.table, reach), True
         reach *= 2
-
-
-def _clipped(windows: Windows, low: Int64, high: Int64) -> Windows:
-    return Windows(
-        low=np.maximum(low, windows.domain_low),
-        high=np.minimum(high, windows.domain_high),
-        domain_low=windows.domain_low,
-        domain_high=windows.domain_high,
-    )
 
 
 def _ring(problem: Problem, near: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgsr.levelorder import MAGNITUDE, sum_children
-from pgsr.models.problem import Feature, Float64, Int64, Problem
-from pgsr.solvers.base import Availability, Solution, SolveOptions, Termination, refuse_unsupported
+from pgsr.models.problem import Float64, Int64, Problem
+from pgsr.solvers.base import Solution, SolveOptions, Termination
 from pgsr.solvers.certificate import Stopwatch, assess
+from pgsr.solvers.native.solver import NativeSolver
 
 if TYPE_CHECKING:
     from pgsr.solvers.native.schedule import Runner
@@ -31,26 +31,11 @@ class Draft:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-class Heuristic:
+class Heuristic(NativeSolver):
     """A solver that returns a table and claims nothing about it; subclasses say how in `draft`."""
 
-    name = ""
-    features: frozenset[Feature] = frozenset()
     heuristic = True
     scale = 0
-    interruptible = True
-
-    def availability(self) -> Availability:
-        """Always available: it needs runtime dependencies only."""
-        return Availability(available=True)
-
-    def version(self) -> str:
-        """Version of pgsr."""
-        return installed("pgsr")
-
-    def check(self, problem: Problem) -> None:
-        """Refuse missing features."""
-        refuse_unsupported(self, problem)
 
     def draft(self, problem: Problem, run: Runner) -> Draft:
         """Make the table; may raise OutOfTime."""

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from pgsr.models.problem import Problem
 from pgsr.solvers.base import PointStatus, Solution, Solver, Termination, tolerance
-from pgsr.solvers.certificate import RELAXED_GAP
 from pgsr.solvers.conformance.case import Case
 from pgsr.solvers.conformance.subject import Subject
 from pgsr.solvers.conformance.verdicts import Check, Failed, Skipped, demand, ended
+from pgsr.solvers.relaxedproof import RELAXED_GAP
 
 ACCURACY = 1e-6
 """Relative error of a relaxation's objective that is allowed if a solver declares no `accuracy`."""
@@ -213,22 +213,24 @@ def infeasibility_is_told(subject: Subject, case: Case) -> None:
     demand(solution.certificate is not True, "certifies a table, but there is none")
 
 
-def _solvable(case: Case) -> bool:
+def has_an_optimum(case: Case) -> bool:
+    """Whether there is any table."""
     return case.optimum is not None
 
 
-def _ordinary(case: Case) -> bool:
-    return case.optimum is not None and "huge" not in case.tags
+def is_ordinary(case: Case) -> bool:
+    """Whether every solver that takes `case` has to find its optimum."""
+    return has_an_optimum(case) and "huge" not in case.tags
 
 
 ON_ANSWERS: tuple[Check, ...] = (
     Check(judge=returns_a_solution, cases=lambda _: True),
-    Check(judge=reaches_the_optimum, cases=_ordinary),
-    Check(judge=point_is_feasible, cases=_ordinary),
+    Check(judge=reaches_the_optimum, cases=is_ordinary),
+    Check(judge=point_is_feasible, cases=is_ordinary),
     Check(judge=record_is_true, cases=lambda _: True),
     Check(judge=claims_stand, cases=lambda _: True),
-    Check(judge=bound_is_valid, cases=_solvable),
-    Check(judge=certificate_is_true, cases=_solvable),
+    Check(judge=bound_is_valid, cases=has_an_optimum),
+    Check(judge=certificate_is_true, cases=has_an_optimum),
     Check(judge=trace_is_monotone, cases=lambda _: True),
     Check(judge=writes_nothing, cases=lambda _: True),
     Check(judge=start_is_accepted, cases=lambda case: "start" in case.tags),

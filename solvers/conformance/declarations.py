@@ -14,6 +14,7 @@ from pgsr.errors import InputError
 from pgsr.models.problem import Feature
 from pgsr.solvers.base import SolveOptions
 from pgsr.solvers.conformance.cases import cases
+from pgsr.solvers.conformance.checks import accuracy_of
 from pgsr.solvers.conformance.subject import Subject
 from pgsr.solvers.conformance.verdicts import Check, Failed, Skipped, demand
 
@@ -68,7 +69,7 @@ def declares_itself(subject: Subject) -> None:
         options = " or ".join(sorted(feature.value for feature in group))
         demand(solver.features & group, f"it declares neither {options}")
     demand(getattr(solver, "scale", 0) >= 0, "a negative scale")
-    demand(0 < getattr(solver, "accuracy", 1e-6) < 1, "an accuracy outside (0, 1)")
+    demand(0 < accuracy_of(solver) < 1, "an accuracy outside (0, 1)")
     demand(isinstance(getattr(solver, "interruptible", False), bool), "interruptible is not a bool")
 
 

@@ -127,15 +127,10 @@ class BoundAboveObjective(Fake):
         return {"claimed_bound": 1e40}
 
 
-class BoundAboveOptimum(Fake):
+class BoundAboveOptimum(WorseOptimumCumulative):
     """Claims the objective of a table that is not optimal as a bound, for Model 2; no claim of an optimum."""
 
     name = "fake-bound-above-optimum"
-    features = MODEL_2
-
-    def table(self, problem: Problem, options: SolveOptions) -> NDArray[Any]:
-        """Any feasible table."""
-        return some_table(problem)
 
     def claims(self, problem: Problem) -> dict[str, Any]:
         """Its objective as a bound."""

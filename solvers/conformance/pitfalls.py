@@ -11,7 +11,7 @@ from pgsr.models.problem import Problem
 from pgsr.solvers.base import PointStatus, Solution, SolveOptions, Termination, tolerance
 from pgsr.solvers.conformance.case import Case
 from pgsr.solvers.conformance.cases import large_problem
-from pgsr.solvers.conformance.checks import accuracy_of, is_feasible, is_optimal, solution_of
+from pgsr.solvers.conformance.checks import accuracy_of, is_feasible, is_optimal, is_ordinary, solution_of
 from pgsr.solvers.conformance.subject import Subject
 from pgsr.solvers.conformance.verdicts import Check, Failed, Skipped, demand, ended
 from pgsr.solvers.running import run
@@ -66,7 +66,7 @@ def pitfall_2_false_optimum(subject: Subject, case: Case) -> None:
 def pitfall_3_limit_as_answer(subject: Subject) -> None:
     """A limit that was reached is called so, and the gap of what was found by then is shown.
 
-    CVXPY with SCIP: `optimal_inaccurate` for an incumbent 12,000 times too high.
+    CVXPY with SCIP: `optimal_inaccurate` for an incumbent that is far too high.
     """
     for problem in _large(subject, ((60, 10), (10, 10))):
         answer = subject.ask(problem, time_limit_s=0.05)
@@ -146,7 +146,7 @@ def pitfall_7_other_table(subject: Subject, case: Case) -> None:
 def pitfall_8_solved_infeasible(subject: Subject, case: Case) -> None:
     """A relaxed table that is called feasible, or optimal, violates nothing beyond the tolerance.
 
-    OSQP #609, #273: infeasible points reported as solved; seen here with OSQP (11 units) and SCS (13 units).
+    OSQP #609, #273: infeasible points reported as solved; seen here with OSQP and SCS as well.
     """
     solution = solution_of(subject, case)
     if solution.x is None:
@@ -223,19 +223,17 @@ def _isolated(subject: Subject, problem: Problem, deadline_s: float | None = Non
         raise Failed(f"{problem.target.size} entries: {error}") from error
 
 
-def _known(case: Case) -> bool:
-    return case.optimum is not None and "huge" not in case.tags
-
-
 PITFALLS: tuple[Check, ...] = (
     Check(judge=pitfall_1_ignored_limits, cases=None, slow=True),
-    Check(judge=pitfall_2_false_optimum, cases=_known),
+    Check(judge=pitfall_2_false_optimum, cases=is_ordinary),
     Check(judge=pitfall_3_limit_as_answer, cases=None),
     Check(judge=pitfall_4_default_gaps, cases=lambda case: "gap" in case.tags and case.problem.integer),
-    Check(judge=pitfall_5_nearly_integer, cases=lambda case: _known(case) and case.problem.integer),
+    Check(judge=pitfall_5_nearly_integer, cases=lambda case: is_ordinary(case) and case.problem.integer),
     Check(judge=pitfall_6_overflow, cases=lambda case: "huge" in case.tags),
     Check(judge=pitfall_7_other_table, cases=lambda case: "ties" in case.tags),
-    Check(judge=pitfall_8_solved_infeasible, cases=lambda case: _known(case) and not case.problem.integer),
+    Check(
+        judge=pitfall_8_solved_infeasible, cases=lambda case: is_ordinary(case) and not case.problem.integer
+    ),
     Check(judge=pitfall_9_slow_model, cases=None, slow=True),
     Check(judge=pitfall_10_stale_model, cases=lambda case: case.twin is not None),
 )

@@ -7,13 +7,19 @@ windows claims is believed, and said to be: it is no certificate.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pgsr.models.forms.piecewise import Windows, piecewise_form
+from pgsr.models.lattice import objective_lattice
 from pgsr.models.problem import Float64, Int64, Problem
-from pgsr.solvers.base import SolveOptions
+from pgsr.solvers.base import SolveOptions, Termination
+
+if TYPE_CHECKING:
+    from pgsr.solvers.adapters.window_lp import LinearAnswer
 
 NEAR = 0.05
 """Distance from a whole number within which an entry is fixed."""
@@ -21,8 +27,8 @@ NEAR = 0.05
 MOST_FACE = 20_000
 """Entries that may be free in the face's program."""
 
-MOST_SEARCH = 5_000
-"""Entries of a problem that is searched as a whole."""
+MOST_LINEAR = 400_000
+"""Entries of a problem whose linear program is solved as a whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,24 +59,40 @@ def face_table(problem: Problem, z: Float64, options: SolveOptions, seconds: flo
     return Closing(table=None if answer.z is None else program.whole_table(answer.z))
 
 
-def search_table(problem: Problem, z: Float64, options: SolveOptions, seconds: float | None) -> Closing:
-    """The linear program over all segments, then whole tables in windows; small problems only."""
-    from pgsr.models.forms.matrix import matrix_form
-    from pgsr.solvers.adapters.adapter import Recorder
-    from pgsr.solvers.adapters.window import objective_step
-    from pgsr.solvers.adapters.window_lp import solve_linear
-    from pgsr.solvers.adapters.window_search import search
-    from pgsr.solvers.base import Termination
+class Whole:
+    """The linear program over all segments of a `problem`, and searches in windows round its optimum."""
 
-    if problem.target.size > MOST_SEARCH:
-        return Closing()
-    quiet = _quiet(options, seconds)
-    linear = solve_linear(problem, Windows.around(problem, z, 0), quiet)
-    if linear.table is None or linear.value is None or not linear.complete:
-        return Closing()
-    multipliers = None
-    if linear.duals is not None:
-        multipliers = matrix_form(problem).multipliers(linear.duals)
-    recorder = Recorder(problem, quiet)
-    found = search(problem, linear, linear.value, objective_step(problem), quiet, recorder, {})
-    return Closing(table=found.x, multipliers=multipliers, claimed=found.termination is Termination.OPTIMAL)
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._linear: LinearAnswer | None = None
+        self._lowest = -math.inf
+
+    def solve(self, z: Float64, prices: Float64, options: SolveOptions, seconds: float | None) -> Closing:
+        """Solve the linear program, from segments next to `z` (R, N), until `prices` prove it."""
+        from pgsr.solvers.adapters.adapter import Recorder
+        from pgsr.solvers.adapters.window_lp import solve_linear
+        from pgsr.solvers.adapters.window_proof import Proven
+
+        quiet = _quiet(options, seconds).started()
+        recorder = Recorder(self._problem, quiet)
+        known = Proven(problem=self._problem, recorder=recorder, best=prices)
+        linear = solve_linear(self._problem, Windows.around(self._problem, z, 0), quiet, known.proof)
+        if linear.table is not None and (linear.complete or linear.proven):
+            known.consider(linear)
+            recorder.found(np.rint(linear.table).astype(np.int64))
+            self._linear, self._lowest = linear, known.bound
+        return Closing(table=recorder.best, multipliers=known.best)
+
+    def search(self, options: SolveOptions, seconds: float | None) -> Closing:
+        """Search for whole tables near the linear program's optimum, if that was found."""
+        from pgsr.solvers.adapters.adapter import Recorder
+        from pgsr.solvers.adapters.window_search import search
+
+        if self._linear is None:
+            return Closing()
+        quiet = _quiet(options, seconds).started()
+        recorder = Recorder(self._problem, quiet)
+        lattice = objective_lattice(self._problem)
+        step = None if lattice is None else lattice.step
+        found = search(self._problem, self._linear, self._lowest, step, quiet, recorder, {})
+        return Closing(table=found.x, claimed=found.termination is Termination.OPTIMAL)

@@ -3,47 +3,36 @@
 Splitting on interpolated squares approaches the best linear bound, and its prices prove a bound in integer
 arithmetic. Its table is rounded down the tree, improved by exchanges and merged with the best one so far.
 Ties leave it between corners, so now and then it is steered to one by a little noise on the targets. Bound
-and table take turns: whichever gained more last time goes on, until they meet or neither moves. What is left
-of a small gap goes to stock HiGHS. [Fioretto2021] Model 2.
+and table take turns: whichever gained more last time goes on, until they meet or neither moves. Of problems
+up to 400,000 entries HiGHS solves the linear program first, and searches where that is fractional; small
+gaps of larger ones go to it in parts. [Fioretto2021] Model 2.
 """
 
 from __future__ import annotations
 
-from importlib.metadata import version as installed
-
 from pgsr.models.problem import Feature, Float64, Problem
 from pgsr.solvers.base import (
-    Availability,
     Solution,
     SolveOptions,
     Termination,
-    refuse_unsupported,
 )
 from pgsr.solvers.certificate import Stopwatch, assess
+from pgsr.solvers.native.solver import NativeSolver
 
 
-class CumulativeSolver:
-    """Splitting, rounding, exchanges, multipliers (numba); `prove=False` stops after one good rounding."""
+class CumulativeSolver(NativeSolver):
+    """Splitting, rounding, exchanges, multipliers (numba).
+
+    `prove=False` stops after one good rounding, `highs=False` does without HiGHS for what is small.
+    """
 
     name = "cumulative"
     features = frozenset({Feature.CUMULATIVE, Feature.INTEGER, Feature.L2, Feature.WEIGHTS})
     scale = 10**9
-    interruptible = True
+    preference = 2
 
-    def __init__(self, *, prove: bool = True) -> None:
-        self.prove = prove
-
-    def availability(self) -> Availability:
-        """Always available: numba is a runtime dependency."""
-        return Availability(available=True)
-
-    def version(self) -> str:
-        """Version of pgsr."""
-        return installed("pgsr")
-
-    def check(self, problem: Problem) -> None:
-        """Refuse missing features; any size will do."""
-        refuse_unsupported(self, problem)
+    def __init__(self, *, prove: bool = True, highs: bool = True) -> None:
+        self.prove, self.highs = prove, highs
 
     def solve(self, problem: Problem, options: SolveOptions) -> Solution:
         """Solve Model 2; see the module. At the time limit the best table so far is returned."""
@@ -59,7 +48,7 @@ class CumulativeSolver:
 
         watch = Stopwatch()
         with runner(problem, options, watch.started) as run:
-            work = Pursuit(problem, run, options, watch)
+            work = Pursuit(problem, run, options, watch, highs=self.highs)
             try:
                 termination, raw = work.solve(prove=self.prove)
             except OutOfTime:
@@ -77,6 +66,7 @@ class CumulativeSolver:
             raw_status=raw,
             build_s=0.0,
             solve_s=watch.seconds(),
+            claimed_bound=work.lifted,
             options=options,
             proof=work.proof,
             multipliers=work.prices,

@@ -7,21 +7,20 @@ regions x sizes x total, so it is for small problems: everything faster is check
 
 from __future__ import annotations
 
-from importlib.metadata import version as installed
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pgsr.errors import InputError
 from pgsr.models.domains import domains
 from pgsr.models.problem import Feature, Problem
-from pgsr.solvers.base import Availability, Solution, SolveOptions, Termination, refuse_unsupported
+from pgsr.solvers.base import Solution, SolveOptions, Termination
 from pgsr.solvers.certificate import Stopwatch, assess
+from pgsr.solvers.native.solver import NativeSolver
 
 MAX_TABLE_BYTES = 2 * 1024**3
 
 
-class DpSolver:
+class DpSolver(NativeSolver):
     """Full-table dynamic program (numba)."""
 
     name = "dp"
@@ -30,17 +29,9 @@ class DpSolver:
         {Feature.HIERARCHICAL, Feature.INTEGER, Feature.L2, Feature.L1, Feature.WEIGHTS, Feature.BOUNDS}
     )
 
-    def availability(self) -> Availability:
-        """Always available: numba is a runtime dependency."""
-        return Availability(available=True)
-
-    def version(self) -> str:
-        """Version of pgsr."""
-        return installed("pgsr")
-
     def check(self, problem: Problem) -> None:
         """Refuse missing features, and tables of more than 2 GiB."""
-        refuse_unsupported(self, problem)
+        super().check(problem)
         size = 8 * problem.regions * problem.width * problem.total
         if size > MAX_TABLE_BYTES:
             raise InputError(

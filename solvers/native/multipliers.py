@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from pgsr.errors import InputError
 from pgsr.models.domains import domains
-from pgsr.models.exact import dyadic_weights, exact_sum
+from pgsr.models.exact import exact_sum
+from pgsr.models.lattice import Lattice, objective_lattice, whole_weights
 from pgsr.models.problem import Float64, Int64, Problem, RegionError
 from pgsr.solvers.native import isotonic
 from pgsr.solvers.native.schedule import inner_rows
@@ -75,7 +76,7 @@ def multiplier_bound(problem: Problem, multipliers: Float64, *, grid: int | None
         raise InputError("not a cumulative problem", "problem", "multipliers bound Model 2 alone")
     prices, largest = _checked(problem, multipliers)
     if problem.integer or problem.loss == "l1":
-        weight, step = _whole_weights(problem.region_weights)
+        weight, step = whole_weights(problem.region_weights)
         if weight is not None:
             finest = _finest_grid(problem, int(weight.max()), largest, step)
             if finest >= 0:
@@ -84,6 +85,14 @@ def multiplier_bound(problem: Problem, multipliers: Float64, *, grid: int | None
             numbers, step = _any_weights(problem.region_weights)
             return _exactly(problem, prices, numbers, step, _at_most(FINEST, grid))
     return _roughly(problem, prices, largest)
+
+
+def raised(problem: Problem, found: MultiplierBound) -> Fraction | float:
+    """What no whole table of the integer `problem` can be below: the bound, up to a possible objective."""
+    if found.step is None:
+        return found.bound
+    lattice = objective_lattice(problem) or Lattice(step=found.step, offset=Fraction(0))
+    return lattice.up(found.bound)
 
 
 def _at_most(finest: int, grid: int | None) -> int:
@@ -106,18 +115,6 @@ def _checked(problem: Problem, multipliers: Float64) -> tuple[Float64, float]:
             raise InputError("a multiplier is not finite or above 2^100", "multipliers", "scale the problem")
         largest = max(largest, float(np.abs(part).max(initial=0.0)))
     return prices, largest
-
-
-def _whole_weights(weights: Float64) -> tuple[Int64 | None, Fraction]:
-    """Write weights as whole numbers (below 2^31) times a step, or None where that cannot be."""
-    largest = float(weights.max())
-    if np.all((weights == largest) | (weights == 0)):
-        return (weights > 0).astype(np.int64), Fraction(largest)
-    found = dyadic_weights(weights)
-    if found is None:
-        return None, Fraction(1)
-    divisor = int(np.gcd.reduce(found[0]))
-    return found[0] // divisor, Fraction(divisor, 2 ** found[1])
 
 
 def _any_weights(weights: Float64) -> tuple[NDArray[np.object_], Fraction]:

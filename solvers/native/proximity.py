@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +19,13 @@ from numpy.typing import NDArray
 from pgsr.levelorder import Int64
 from pgsr.models.problem import Feature, Problem
 from pgsr.solvers.base import (
-    Availability,
     Certificate,
     Solution,
     SolveOptions,
     Termination,
-    refuse_unsupported,
 )
 from pgsr.solvers.certificate import Stopwatch, assess, certify
+from pgsr.solvers.native.solver import NativeSolver
 
 if TYPE_CHECKING:
     from pgsr.solvers.native.schedule import Runner
@@ -43,26 +41,13 @@ _PATIENCE = 4
 """Improving rounds at one step length after which the step is lengthened."""
 
 
-class ProximitySolver:
+class ProximitySolver(NativeSolver):
     """Monotone active set, window dynamic program, certificate (numba)."""
 
     name = "proximity"
     scale = 10**9
     preference = 1
-    interruptible = True
     features = frozenset(Feature) - {Feature.CUMULATIVE}
-
-    def availability(self) -> Availability:
-        """Always available: numba is a runtime dependency."""
-        return Availability(available=True)
-
-    def version(self) -> str:
-        """Version of pgsr."""
-        return installed("pgsr")
-
-    def check(self, problem: Problem) -> None:
-        """Refuse missing features; any size will do."""
-        refuse_unsupported(self, problem)
 
     def solve(self, problem: Problem, options: SolveOptions) -> Solution:
         """Solve Model 1; see the module. At the time limit the best feasible table so far is returned."""

@@ -13,20 +13,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, NamedTuple
 
 from pgsr.errors import InputError
 from pgsr.models.problem import Feature, Float64, Problem
 from pgsr.solvers.base import (
-    Availability,
     Observation,
     Solution,
     SolveOptions,
     Termination,
-    refuse_unsupported,
 )
 from pgsr.solvers.certificate import Stopwatch, assess
+from pgsr.solvers.native.solver import NativeSolver
 
 if TYPE_CHECKING:
     from pgsr.solvers.native.schedule import Runner
@@ -84,25 +82,31 @@ def piecewise_guess(problem: Problem, run: Runner, *, iterations: int = 1000) ->
     from pgsr.solvers.native.splitstate import Split
 
     split = Split(problem, run, whole=True)
-    seen: list[tuple[int, float]] = []
     try:
         split.start()
-        while split.iterations < iterations and problem.regions > 1:
-            split.iterate()
-            if not split.due and split.iterations < iterations:
-                continue
-            split.check()
-            seen.append((split.iterations, split.lower))
-            run.report("splitting", split.iterations / iterations)
-            since = split.iterations - max(_PATIENCE, split.iterations // 3)
-            before = [bound for at, bound in seen if at <= since]
-            if before and split.lower - before[-1] <= _STALL * max(1.0, abs(split.lower)):
-                break
+        approach(split, run, lambda: None, iterations=iterations)
     except OutOfTime:
         split.settle()
         if not math.isfinite(split.lower):
             split.check()
     return Relaxation(split.z, split.multipliers(), split.lower, split.iterations)
+
+
+def approach(split: Split, run: Runner, note: Callable[[], None], *, iterations: int = 1000) -> None:
+    """Iterate until the bound of `split` stalls, `iterations` at most; `note` is called after each bound."""
+    seen: list[tuple[int, float]] = []
+    while split.iterations < iterations and split.problem.regions > 1:
+        split.iterate()
+        if not split.due and split.iterations < iterations:
+            continue
+        split.check()
+        note()
+        seen.append((split.iterations, split.lower))
+        run.report("splitting", split.iterations / iterations)
+        since = split.iterations - max(_PATIENCE, split.iterations // 3)
+        before = [bound for at, bound in seen if at <= since]
+        if before and split.lower - before[-1] <= _STALL * max(1.0, abs(split.lower)):
+            return
 
 
 def _relax(split: Split, gap: float, most: int, note: Callable[[float, float], None] | None) -> Termination:
@@ -151,7 +155,7 @@ _SAID = {
 }
 
 
-class SplittingSolver:
+class SplittingSolver(NativeSolver):
     """Splitting between the tree and the rows, with a proven gap (numba)."""
 
     name = "splitting"
@@ -159,19 +163,6 @@ class SplittingSolver:
         {Feature.CUMULATIVE, Feature.RELAXED, Feature.L2, Feature.WEIGHTS, Feature.RELAXED_BOUNDS}
     )
     scale = 10**9
-    interruptible = True
-
-    def availability(self) -> Availability:
-        """Always available: numba is a runtime dependency."""
-        return Availability(available=True)
-
-    def version(self) -> str:
-        """Version of pgsr."""
-        return installed("pgsr")
-
-    def check(self, problem: Problem) -> None:
-        """Refuse missing features; any size will do."""
-        refuse_unsupported(self, problem)
 
     def solve(self, problem: Problem, options: SolveOptions) -> Solution:
         """Solve the relaxation of Model 2; see the module. At the time limit the table so far is returned."""

@@ -54,9 +54,10 @@ def subtree_rows(problem: Problem, top: int) -> Int64:
         levels.append(np.arange(first, last))
 
 
-def _size_within(problem: Problem, top: int, most: int) -> bool:
-    """Whether region `top` and all below it are at most `most` regions."""
+def size_within(problem: Problem, top: int) -> bool:
+    """Whether region `top` and all below it have at most MOST_ENTRIES entries."""
     first, last, count = top, top + 1, 0
+    most = MOST_ENTRIES // problem.width
     while first < last and count <= most:
         count += last - first
         first, last = int(problem.child_start[first]), int(problem.child_start[last])
@@ -65,12 +66,11 @@ def _size_within(problem: Problem, top: int, most: int) -> bool:
 
 def open_tops(problem: Problem, gaps: Float64, least: float, most_tops: int) -> list[int]:
     """The largest subtrees within MOST_ENTRIES round regions with a gap above `least`, widest gap first."""
-    most = MOST_ENTRIES // problem.width
     wide = np.flatnonzero(gaps > least)
     tops: list[int] = []
     for region in wide[np.argsort(-gaps[wide], kind="stable")][: 4 * most_tops].tolist():
-        top = region if _size_within(problem, region, most) else -1
-        while top > 0 and _size_within(problem, int(problem.parent[top]), most):
+        top = region if size_within(problem, region) else -1
+        while top > 0 and size_within(problem, int(problem.parent[top])):
             top = int(problem.parent[top])
         if top >= 0 and top not in tops and problem.child_start[top] < problem.child_start[top + 1]:
             tops.append(top)

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from pgsr.bench import comparison as module
-from pgsr.bench.comparison import Size, compare, finished, main, usable
+from pgsr.bench.comparison import Size, compare, main, usable
 from pgsr.bench.comparison_one import one_or_fault
-from pgsr.bench.comparison_tables import KINDS, comparison, features, put_between
+from pgsr.bench.comparison_tables import KINDS, comparison, features
+from pgsr.bench.pages import finished, put_between
 from pgsr.bench.presets import generate, write
 from pgsr.errors import SolverFault
 from pgsr.models.problem import Feature

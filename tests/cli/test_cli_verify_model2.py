@@ -18,7 +18,8 @@ from pgsr.models.problem import Problem
 from pgsr.models.samples import enumerate_tables
 from pgsr.solvers.adapters.window import WindowSolver
 from pgsr.solvers.base import SolveOptions, Termination
-from pgsr.solvers.certificate import assess, certify, on_grid, reassessed
+from pgsr.solvers.certificate import assess, certify, reassessed
+from pgsr.solvers.native.duality import on_grid
 from pgsr.solvers.native.multipliers import multiplier_bound
 from pgsr.solvers.running import run as run_solver
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -18,16 +19,12 @@ from pgsr.models.forms.piecewise import Windows
 from pgsr.models.forms.pyomo_model import pyomo_model, pyomo_table
 from pgsr.models.instance import Instance
 from pgsr.models.problem import Problem
+from pgsr.solvers.conformance import named
 
 TREE = np.array([-1, 0, 0, 1, 1])
 """A root, two regions, two leaves below the first: three leaves with two sizes can be enumerated."""
 
-COUNTEREXAMPLE = Problem(
-    parent=np.array([-1, 0, 0, 1, 1, 2]),
-    target=np.array([[2, 0, 2], [2, 3, 5], [1, 1, 1], [-1, 3, 2], [4, 0, 5], [2, 3, 1]]),
-    total=4,
-    cumulative=True,
-)
+COUNTEREXAMPLE = named("model2-fractional").problem
 """Smallest known one whose piecewise-linear relaxation is fractional: 48.5 against 49."""
 
 
@@ -64,13 +61,8 @@ def drawn(number: int) -> Problem:
     if number % 5 < 2:
         lower, upper = np.zeros((5, 2), dtype=np.int64), np.full((5, 2), 3)
         lower[1, 1], upper[3, 1] = 1, 2
-        return Problem(**{**common(problem), "lower": lower, "upper": upper})
+        return replace(problem, lower=lower, upper=upper)
     return problem
-
-
-def common(problem: Problem) -> dict:
-    names = ("parent", "target", "total", "weights", "cumulative", "loss", "integer")
-    return {name: getattr(problem, name) for name in names}
 
 
 def optimum(problem: Problem) -> float:

@@ -18,22 +18,12 @@ from pgsr.hierarchy import Hierarchy
 TREE = Hierarchy.from_columns(["r", "a", "b"], ["", "r", "r"])
 LEAF_OF_UNIT = (0, 0, 1)
 LEVELS = (slice(0, 1), slice(1, 3))
-MOST_PERSONS = 2
 
 CASES = [
     pytest.param(z_max, sizes, id=f"Z={z_max} sizes={sizes}")
     for z_max in (1, 2, 3)
     for sizes in ((0, 1, 2, 3, 4, 5, 6), (0, 1, 2), (0, 2, 5), (0,))
 ]
-
-
-def unit_states(z_max):
-    """All multisets of at most two persons' z."""
-    return [
-        tuple(state)
-        for persons in range(MOST_PERSONS + 1)
-        for state in itertools.combinations_with_replacement(range(z_max + 1), persons)
-    ]
 
 
 @cache
@@ -54,35 +44,6 @@ def table(state, sizes):
     return counts
 
 
-def with_unit(state, unit, persons):
-    return (*state[:unit], tuple(sorted(persons)), *state[unit + 1 :])
-
-
-def removals(state):
-    """(unit, state) after the removal of any one person."""
-    for unit, persons in enumerate(state):
-        for i in range(len(persons)):
-            yield unit, with_unit(state, unit, persons[:i] + persons[i + 1 :])
-
-
-def neighbours(state, z_max):
-    """All data sets with one record less, or with one z changed; additions are removals seen from there."""
-    for _, other in removals(state):
-        yield other
-    for unit, persons in enumerate(state):
-        for i in range(len(persons)):
-            for z in range(z_max + 1):
-                yield with_unit(state, unit, (*persons[:i], z, *persons[i + 1 :]))
-
-
-def substitutions(state, z_max):
-    """A record replaced by one with any z in any unit; this covers moving a person to another unit."""
-    for _, without in removals(state):
-        for unit in range(len(state)):
-            for z in range(z_max + 1):
-                yield with_unit(without, unit, (*without[unit], z))
-
-
 def distances(pairs, sizes):
     """Largest (L1, squared L2) distance on any one level over pairs of data sets."""
     tables = {}
@@ -98,22 +59,25 @@ def distances(pairs, sizes):
     return tuple(worst)
 
 
-def states(z_max):
+def states(records, z_max):
     # Z = 3 would give 3,375 data sets; the third unit's other states change nothing that units 1, 2 do not.
-    third = unit_states(z_max) if z_max < 3 else [(), (3,), (1, 3)]
-    return itertools.product(unit_states(z_max), unit_states(z_max), third)
+    units = records.unit_states(z_max)
+    third = units if z_max < 3 else [(), (3,), (1, 3)]
+    return itertools.product(units, units, third)
 
 
 @pytest.mark.parametrize(("z_max", "sizes"), CASES)
-def test_one_record_moves_one_unit(z_max, sizes):
-    pairs = ((state, other) for state in states(z_max) for other in neighbours(state, z_max))
+def test_one_record_moves_one_unit(records, z_max, sizes):
+    pairs = ((state, other) for state in states(records, z_max) for other in records.neighbours(state, z_max))
     assert (L1_SENSITIVITY, SQUARED_L2_SENSITIVITY) == (2, 2)
     assert distances(pairs, sizes) == ((0, 0) if len(sizes) == 1 else (2, 2))
 
 
 @pytest.mark.parametrize(("z_max", "sizes"), CASES)
-def test_a_substitution_or_move_costs_twice_epsilon_and_three_times_rho(z_max, sizes):
-    pairs = ((state, other) for state in states(z_max) for other in substitutions(state, z_max))
+def test_a_substitution_or_move_costs_twice_epsilon_and_three_times_rho(records, z_max, sizes):
+    pairs = (
+        (state, other) for state in states(records, z_max) for other in records.substitutions(state, z_max)
+    )
     reached = (4, 6)
     if len(sizes) == 1:
         reached = (0, 0)
@@ -123,12 +87,12 @@ def test_a_substitution_or_move_costs_twice_epsilon_and_three_times_rho(z_max, s
 
 
 @pytest.mark.parametrize("sizes", [(0, 1, 2, 3, 4), (0, 2)])
-def test_any_change_inside_one_unit_moves_it_once(sizes):
+def test_any_change_inside_one_unit_moves_it_once(records, sizes):
     pairs = (
-        (state, with_unit(state, unit, persons))
-        for state in states(2)
+        (state, records.with_unit(state, unit, persons))
+        for state in states(records, 2)
         for unit in range(3)
-        for persons in unit_states(2)
+        for persons in records.unit_states(2)
     )
     assert distances(pairs, sizes) == (2, 2)
 
@@ -146,8 +110,8 @@ FRAME = {"unit": ["u0", "u1", "u2"], "region": ["a", "a", "b"]}
 
 
 @pytest.mark.parametrize("sizes", [(0, 1, 2, 3, 4), (0, 1, 2), (0, 2)])
-def test_the_query_counted_here_is_the_query_of_the_package(sizes):
-    chosen = random.Random(1).sample(list(states(2)), 12)
+def test_the_query_counted_here_is_the_query_of_the_package(records, sizes):
+    chosen = random.Random(1).sample(list(states(records, 2)), 12)
     for state in [*chosen, ((), (), ())]:
         counted = GroupSizes.from_persons(
             as_arrow(persons_table(state)), TREE, sizes, z="z", z_max=2, frame=as_arrow(FRAME), total=3
@@ -162,12 +126,12 @@ def as_arrow(columns):
     return pa.table({name: pa.array(values, kinds[name]) for name, values in columns.items()})
 
 
-def test_without_size_0_the_only_member_of_a_unit_is_not_protected():
+def test_without_size_0_the_only_member_of_a_unit_is_not_protected(records):
     sizes = (1, 2, 3, 4)
-    present = [state for state in states(2) if all(sum(persons) > 0 for persons in state)]
+    present = [state for state in states(records, 2) if all(sum(persons) > 0 for persons in state)]
     protected, exposed = [], []
     for state in present:
-        for other in neighbours(state, 2):
+        for other in records.neighbours(state, 2):
             stays = all(sum(persons) > 0 for persons in other)
             (protected if stays else exposed).append((state, other))
     assert distances(protected, sizes) == (2, 2)

@@ -22,15 +22,6 @@ CHAIN = Hierarchy.from_columns(["r", "a"], ["", "r"])
 CASES = [(1, (0, 1, 2), 1), (2, (0, 1, 2), 2), (5, (0, 1, 2), 2), (2, (0, 2, 5), 1), (4, (0, 2, 5), 2)]
 
 
-def all_tables(tree, sizes, units):
-    """Every table of `units[i]` units in leaf i."""
-    leaves = [
-        [row for row in itertools.product(range(n + 1), repeat=len(sizes)) if sum(row) == n] for n in units
-    ]
-    for rows in itertools.product(*leaves):
-        yield GroupSizes.from_leaf_counts(tree, sizes, rows)
-
-
 def neighbour_tables(data, z_max):
     """One unit of one leaf moved to another listed size, as one person with z up to Z can do."""
     leaf_counts = data.counts[data.hierarchy.leaves]
@@ -80,7 +71,7 @@ def worst_loss(query, one, other):
 
 @pytest.mark.parametrize(("z_max", "sizes", "crossed"), CASES)
 @pytest.mark.parametrize("shares", [("1/2", "1/2"), ("1/7", "3/5"), ("2", "0.001")])
-def test_the_loss_never_exceeds_epsilon_and_reaches_it(z_max, sizes, crossed, shares):
+def test_the_loss_never_exceeds_epsilon_and_reaches_it(all_tables, z_max, sizes, crossed, shares):
     query = mechanism(TREE, sizes, 3, z_max, LevelBudget.explicit(shares))
     assert [law.scale for law in query.laws] == [crossed / Fraction(share) for share in shares]
     epsilon = query.event.epsilon
@@ -95,7 +86,7 @@ def test_the_loss_never_exceeds_epsilon_and_reaches_it(z_max, sizes, crossed, sh
 
 
 @pytest.mark.parametrize(("z_max", "sizes"), [(1, (0, 1, 2)), (2, (0, 1, 2)), (3, (0, 2, 5))])
-def test_every_joint_output_of_a_chain(z_max, sizes):
+def test_every_joint_output_of_a_chain(all_tables, z_max, sizes):
     """No factoring: all 4^6 outputs in a box, joint loss, exactly."""
     query = mechanism(CHAIN, sizes, 1, z_max, LevelBudget.explicit(["1/3", "1/2"]))
     boxes = list(itertools.product(range(-1, 3), repeat=6))
@@ -117,22 +108,9 @@ def test_the_law_behind_the_loss_is_the_law_of_the_noise():
             assert ratio == pytest.approx(float(abs(k) / law.scale), abs=1e-12)
 
 
-def renyi(law, shift, order):
-    """Renyi divergence of that order between the law and the law moved by `shift`, to 40 digits."""
-    with mpmath.workdps(40):
-        s2 = mpmath.mpf(law.sigma2.numerator) / law.sigma2.denominator
-        reach = int(40 * math.sqrt(law.sigma2) * order) + 40
-        support = range(-reach, reach + 1)
-        norm = mpmath.fsum(mpmath.exp(-(k**2) / (2 * s2)) for k in support)
-        moment = mpmath.fsum(
-            mpmath.exp(-(order * k**2 + (1 - order) * (k - shift) ** 2) / (2 * s2)) / norm for k in support
-        )
-        return mpmath.log(moment) / (order - 1)
-
-
 @pytest.mark.parametrize(("z_max", "sizes", "crossed"), CASES)
 @pytest.mark.parametrize("order", [mpmath.mpf("1.5"), 5])
-def test_gaussian_measurements_meet_zcdp_at_every_order(z_max, sizes, crossed, order):
+def test_gaussian_measurements_meet_zcdp_at_every_order(all_tables, renyi, z_max, sizes, crossed, order):
     budget = LevelBudget.explicit(["1/7", "3/5"], kind=Kind.ZCDP)
     query = mechanism(TREE, sizes, 2, z_max, budget, "gaussian")
     rho = query.event.rho

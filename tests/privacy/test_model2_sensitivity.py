@@ -34,19 +34,10 @@ CASES = [
 ]
 
 
-def persons_states(z_max):
-    """All multisets of at most two persons' z."""
-    return [
-        tuple(state)
-        for persons in range(3)
-        for state in itertools.combinations_with_replacement(range(z_max + 1), persons)
-    ]
-
-
-def data_sets(z_max):
+def data_sets(records, z_max):
     # The third unit is alone in its leaf: it needs the sizes from which most listed ones lie ahead.
     third = [(z,) for z in (1, 2, 3) if z <= z_max]
-    first = persons_states(z_max)
+    first = records.unit_states(z_max)
     return itertools.product(first, first if z_max < 5 else first[::2], [(), *third])
 
 
@@ -63,37 +54,10 @@ def table(state, sizes):
     return found
 
 
-def with_unit(state, unit, persons):
-    return (*state[:unit], tuple(sorted(persons)), *state[unit + 1 :])
-
-
-def removals(state):
-    """All data sets with one record less, with the unit that it was in."""
-    for unit, persons in enumerate(state):
-        for i in range(len(persons)):
-            yield unit, with_unit(state, unit, persons[:i] + persons[i + 1 :])
-
-
-def neighbours(state, z_max):
-    """One record less, or one z changed; additions are removals seen from there."""
-    for _, other in removals(state):
-        yield other
-    for unit, persons in enumerate(state):
-        for i, z in itertools.product(range(len(persons)), range(z_max + 1)):
-            yield with_unit(state, unit, (*persons[:i], z, *persons[i + 1 :]))
-
-
-def substitutions(state, z_max):
-    """A record replaced by one with any z in any unit; this covers moving a person to another unit."""
-    for _, without in removals(state):
-        for unit, z in itertools.product(range(len(state)), range(z_max + 1)):
-            yield with_unit(without, unit, (*without[unit], z))
-
-
-def pairs_of_removals(state):
+def pairs_of_removals(records, state):
     """Two records less, of different units."""
-    for unit, once in removals(state):
-        for other, twice in removals(once):
+    for unit, once in records.removals(state):
+        for other, twice in records.removals(once):
             if other > unit:
                 yield twice
 
@@ -115,35 +79,42 @@ def mechanism(z_max, sizes, **changes):
 
 
 @pytest.mark.parametrize(("z_max", "sizes", "crossed"), CASES)
-def test_one_record_crosses_at_most_b_sizes(z_max, sizes, crossed):
-    pairs = ((state, other) for state in data_sets(z_max) for other in neighbours(state, z_max))
+def test_one_record_crosses_at_most_b_sizes(records, z_max, sizes, crossed):
+    pairs = (
+        (state, other) for state in data_sets(records, z_max) for other in records.neighbours(state, z_max)
+    )
     assert mechanism(z_max, sizes).sensitivity == (crossed, crossed)
     assert distances(pairs, sizes) == (crossed, crossed)
     assert crossed <= min(z_max, len(sizes) - 1)
 
 
 @pytest.mark.parametrize(("z_max", "sizes", "crossed"), CASES)
-def test_a_substitution_or_move_costs_twice_epsilon_and_twice_rho(z_max, sizes, crossed):
-    pairs = ((state, other) for state in data_sets(z_max) for other in substitutions(state, z_max))
+def test_a_substitution_or_move_costs_twice_epsilon_and_twice_rho(records, z_max, sizes, crossed):
+    pairs = (
+        (state, other) for state in data_sets(records, z_max) for other in records.substitutions(state, z_max)
+    )
     assert distances(pairs, sizes) == (2 * crossed, 2 * crossed)
 
 
 @pytest.mark.parametrize(("z_max", "sizes", "crossed"), CASES)
-def test_two_records_cost_twice_epsilon_and_four_times_rho(z_max, sizes, crossed):
-    pairs = ((state, other) for state in data_sets(z_max) for other in pairs_of_removals(state))
+def test_two_records_cost_twice_epsilon_and_four_times_rho(records, z_max, sizes, crossed):
+    pairs = (
+        (state, other) for state in data_sets(records, z_max) for other in pairs_of_removals(records, state)
+    )
     assert distances(pairs, sizes) == (2 * crossed, 4 * crossed)
 
 
-def test_the_number_of_units_of_a_region_does_not_move():
+def test_the_number_of_units_of_a_region_does_not_move(records):
     for z_max, sizes, _ in CASES[:4]:
-        for state in data_sets(z_max):
+        for state in data_sets(records, z_max):
             assert table(state, sizes)[:, -1].tolist() == [3, 2, 1]
 
 
-def test_a_whole_unit_is_not_covered_by_the_cost_of_one_person():
+def test_a_whole_unit_is_not_covered_by_the_cost_of_one_person(records):
     """Unlike Model 1, so the guarantee does not say it."""
     sizes = (0, 1, 2, 3, 4)
-    pairs = ((state, with_unit(state, 0, persons)) for state in data_sets(2) for persons in persons_states(2))
+    units = records.unit_states(2)
+    pairs = ((state, records.with_unit(state, 0, unit)) for state in data_sets(records, 2) for unit in units)
     assert distances(pairs, sizes) == (4, 4)
     assert mechanism(2, sizes).sensitivity == (2, 2)
     assert "Any change inside one unit" not in mechanism(2, sizes).guarantee(pgsr.SystemBits()).text
@@ -169,13 +140,13 @@ def test_b_of_extreme_lists():
 
 
 @pytest.mark.parametrize("sizes", [(0, 1, 2, 3, 4), (0, 2, 5), (0,)])
-def test_the_query_counted_here_is_the_query_of_the_package(sizes):
+def test_the_query_counted_here_is_the_query_of_the_package(records, sizes):
     """The measurements minus the noise, drawn again from the same bits, level by level."""
     import pyarrow as pa
 
     query = mechanism(2, sizes)
     frame = pa.table({"unit": ["u0", "u1", "u2"], "region": ["a", "a", "b"]})
-    for state in itertools.islice(data_sets(2), 0, None, 7):
+    for state in itertools.islice(data_sets(records, 2), 0, None, 7):
         rows = [(f"u{unit}", z) for unit, persons in enumerate(state) for z in persons]
         persons = pa.table(
             {

@@ -10,17 +10,17 @@ import pytest
 
 from pgsr.bench.presets import generate
 from pgsr.errors import InputError
-from pgsr.models.files import read_instance
-from pgsr.models.forms.piecewise import Windows, piecewise_form
+from pgsr.models.forms.piecewise import Windows, filled, piecewise_form
 from pgsr.models.problem import Problem
 from pgsr.solvers.adapters.cvxpy_clarabel import CvxpyClarabelSolver
 from pgsr.solvers.adapters.cvxpy_osqp import CvxpyOsqpSolver
 from pgsr.solvers.adapters.cvxpy_scip import CvxpyScipSolver
 from pgsr.solvers.adapters.cvxpy_scs import CvxpyScsSolver
-from pgsr.solvers.adapters.highs import filled
 from pgsr.solvers.adapters.pyomo_highs import PyomoHighsSolver, _windows
 from pgsr.solvers.adapters.pyomo_scip import PyomoScipSolver
 from pgsr.solvers.base import PointStatus, SolveOptions, Termination
+from pgsr.solvers.conformance import named
+from pgsr.solvers.conformance.cases import vector_problem
 
 VECTORS = json.loads(files("pgsr.solvers.conformance").joinpath("vectors.json").read_text())
 FEW = (3, 20, 21, 36, 51)
@@ -29,12 +29,7 @@ FEW = (3, 20, 21, 36, 51)
 NUMBERS = [n if n in FEW else pytest.param(n, marks=pytest.mark.slow) for n in range(len(VECTORS))]
 INTEGERS = (PyomoHighsSolver, PyomoScipSolver, CvxpyScipSolver)
 RELAXATIONS = (PyomoHighsSolver, PyomoScipSolver, CvxpyClarabelSolver, CvxpyOsqpSolver, CvxpyScsSolver)
-COUNTEREXAMPLE = Problem(
-    parent=np.array([-1, 0, 0, 1, 1, 2]),
-    target=np.array([[2, 0, 2], [2, 3, 5], [1, 1, 1], [-1, 3, 2], [4, 0, 5], [2, 3, 1]]),
-    total=4,
-    cumulative=True,
-)
+COUNTEREXAMPLE = named("model2-fractional").problem
 
 
 def made(kind):
@@ -44,20 +39,10 @@ def made(kind):
     return solver
 
 
-@pytest.fixture
-def problem_of(tmp_path):
-    def call(number: int) -> Problem:
-        path = tmp_path / "vector.json"
-        path.write_text(json.dumps(VECTORS[number]), encoding="utf-8")
-        return read_instance(path).problem
-
-    return call
-
-
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("kind", INTEGERS)
-def test_integer_optimum_of_the_vectors(kind, number, problem_of) -> None:
-    solution = made(kind).solve(problem_of(number), SolveOptions())
+def test_integer_optimum_of_the_vectors(kind, number) -> None:
+    solution = made(kind).solve(vector_problem(VECTORS[number]), SolveOptions())
     optimum = VECTORS[number]["expected"]["integer_optimum"]
     assert solution.objective == optimum
     assert solution.x.dtype == np.int64
@@ -68,8 +53,8 @@ def test_integer_optimum_of_the_vectors(kind, number, problem_of) -> None:
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("kind", RELAXATIONS)
-def test_relaxed_optimum_of_the_vectors(kind, number, problem_of) -> None:
-    problem = problem_of(number).relaxed()
+def test_relaxed_optimum_of_the_vectors(kind, number) -> None:
+    problem = vector_problem(VECTORS[number]).relaxed()
     solution = made(kind).solve(problem, SolveOptions())
     # The published values have six decimals.
     assert solution.objective == pytest.approx(

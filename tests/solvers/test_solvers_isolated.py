@@ -78,6 +78,45 @@ class Strange:
 """
 
 
+class Forger:
+    """Hands over whatever record it is given."""
+
+    name = "forger"
+    features = frozenset(Feature)
+
+    def __init__(self, make):
+        self.make = make
+
+    def availability(self):
+        return Availability(available=True)
+
+    def version(self):
+        return "1"
+
+    def check(self, problem):
+        pass
+
+    def solve(self, problem, options):
+        return self.make(problem)
+
+
+def record(problem, x, termination=Termination.OPTIMAL, **more):
+    return assess(
+        problem,
+        x,
+        solver="forger",
+        version="1",
+        termination=termination,
+        raw_status="",
+        build_s=0.0,
+        solve_s=0.0,
+        **more,
+    )
+
+
+WORSE = np.array([[8, 0], [8, 0], [0, 0]])
+
+
 @pytest.fixture
 def strange(tmp_path, monkeypatch):
     (tmp_path / "strange_solver.py").write_text(MODULE)
@@ -154,24 +193,11 @@ def test_options_and_progress_cross_the_border(strange):
 
 
 def test_a_solver_that_cannot_be_sent_is_refused():
-    class Local:
+    class Local(Forger):
         name = "local"
-        features = frozenset(Feature)
-
-        def availability(self):
-            return Availability(available=True)
-
-        def version(self):
-            return "1"
-
-        def check(self, problem):
-            pass
-
-        def solve(self, problem, options):
-            raise NotImplementedError
 
     with pytest.raises(InputError, match="module that can be imported"):
-        run(Local(), PROBLEM, isolate=True)
+        run(Local(None), PROBLEM, isolate=True)
 
 
 def test_same_answer_in_a_process_of_its_own():
@@ -190,37 +216,13 @@ def test_native_solvers_stay_in_this_process_unless_told_otherwise(monkeypatch):
 
 
 def test_hand_made_records_are_recomputed():
-    class Forger:
-        name = "forger"
-        features = frozenset(Feature)
+    def make(problem):
+        true = record(problem, WORSE, termination=Termination.UNKNOWN)
+        return replace(
+            true, objective=0, bound=0, certificate=True, termination=Termination.OPTIMAL, assessed=False
+        )
 
-        def availability(self):
-            return Availability(available=True)
-
-        def version(self):
-            return "1"
-
-        def check(self, problem):
-            pass
-
-        def solve(self, problem, options):
-            from dataclasses import replace
-
-            true = assess(
-                problem,
-                np.array([[8, 0], [8, 0], [0, 0]]),
-                solver="forger",
-                version="1",
-                termination=Termination.UNKNOWN,
-                raw_status="",
-                build_s=0.0,
-                solve_s=0.0,
-            )
-            return replace(
-                true, objective=0, bound=0, certificate=True, termination=Termination.OPTIMAL, assessed=False
-            )
-
-    told = run(Forger(), PROBLEM)
+    told = run(Forger(make), PROBLEM)
     assert told.objective == PROBLEM.objective(told.x)
     assert told.certificate is False
     assert told.termination is Termination.NUMERICAL
@@ -264,45 +266,6 @@ def test_twenty_thousand_variables_come_back_in_time():
     solution = run(HighsSolver(), problem, SolveOptions(time_limit_s=1.0))
     assert time.monotonic() - began < 4.0
     assert solution.certificate is not False or solution.point_status is PointStatus.INFEASIBLE
-
-
-class Forger:
-    """Hands over whatever record it is given."""
-
-    name = "forger"
-    features = frozenset(Feature)
-
-    def __init__(self, make):
-        self.make = make
-
-    def availability(self):
-        return Availability(available=True)
-
-    def version(self):
-        return "1"
-
-    def check(self, problem):
-        pass
-
-    def solve(self, problem, options):
-        return self.make(problem)
-
-
-def record(problem, x, **more):
-    return assess(
-        problem,
-        x,
-        solver="forger",
-        version="1",
-        termination=Termination.OPTIMAL,
-        raw_status="",
-        build_s=0.0,
-        solve_s=0.0,
-        **more,
-    )
-
-
-WORSE = np.array([[8, 0], [8, 0], [0, 0]])
 
 
 @pytest.mark.parametrize(

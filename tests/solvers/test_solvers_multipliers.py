@@ -222,10 +222,10 @@ def test_float_bound_is_below_the_exact_one(monkeypatch, loss, weights, plain):
         if not plain:
             size |= {"total": 10**6, "noise": 10**6}
         problem, _ = random_cumulative(rng, weights=weights, bounds=turn % 2 == 1, loss=loss, **size)
-        unit = float(module._whole_weights(problem.region_weights)[1]) / 8
+        unit = float(module.whole_weights(problem.region_weights)[1]) / 8
         prices = np.rint(random_prices(rng, problem) / unit) * unit
         cases.append((problem, prices, multiplier_bound(problem, prices)))
-    monkeypatch.setattr(module, "_whole_weights", lambda weights: (None, Fraction(1)))
+    monkeypatch.setattr(module, "whole_weights", lambda weights: (None, Fraction(1)))
     monkeypatch.setattr(module, "SMALL", 0)
     for problem, prices, exact in cases:
         rough = multiplier_bound(problem, prices)

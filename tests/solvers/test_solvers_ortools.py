@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pgsr.errors import InputError, SolverFault
 from pgsr.models.domains import domains
-from pgsr.models.files import read_instance
 from pgsr.models.forms.matrix import matrix_form
 from pgsr.models.problem import Problem, RegionError
 from pgsr.models.samples import brute_force, cells, random_problem
@@ -25,32 +23,26 @@ from pgsr.solvers.adapters.mathopt_pdlp import MathOptPdlpSolver
 from pgsr.solvers.adapters.mathopt_scip import MathOptScipSolver
 from pgsr.solvers.adapters.mincostflow import MinCostFlowSolver
 from pgsr.solvers.base import PointStatus, SolveOptions, Termination
+from pgsr.solvers.conformance import named
+from pgsr.solvers.conformance.cases import vector_problem
 
-HERE = Path(__file__).parent
 VECTORS = json.loads(files("pgsr.solvers.conformance").joinpath("vectors.json").read_text())
 ONE = SolveOptions(threads=1)
 STAR = [-1, 0, 0]
 BOUNDS = ["none", "lower", "upper", "both", "pins"]
 
 # Model 2 with integer data where the linear program lies below the integer optimum: 48.5 against 49.
-STRICT = Problem(
-    parent=[-1, 0, 0, 1, 1, 2],
-    target=[[2, 0, 2], [2, 3, 5], [1, 1, 1], [-1, 3, 2], [4, 0, 5], [2, 3, 1]],
-    total=4,
-    cumulative=True,
-)
+STRICT = named("model2-fractional").problem
 
 # Three leaves and two levels, small enough for every table of the dynamic program.
 SMALL = Problem(parent=[-1, 0, 0, 1, 1], target=[[4, 3], [3, 1], [0, 3], [1, 1], [3, 0]], total=6)
 
 
-def problems(folder, model):
+def problems(model):
     """The published vectors of one model, with what is expected of them."""
     for vector in VECTORS:
         if vector["model"] == model:
-            path = folder / "vector.json"
-            path.write_text(json.dumps(vector))
-            yield read_instance(path).problem, vector["expected"]
+            yield vector_problem(vector), vector["expected"]
 
 
 def assert_proven(solution, optimum):
@@ -81,14 +73,14 @@ def cumulated(problem):
 
 @pytest.mark.parametrize("model", ["hierarchical", "cumulative"])
 @pytest.mark.parametrize("solver", [CpSatSolver(), MathOptScipSolver(), MinCostFlowSolver()])
-def test_published_integer_optima(solver, model, tmp_path):
+def test_published_integer_optima(solver, model):
     if model == "cumulative" and solver.name == "mincostflow":
-        problem, _ = next(problems(tmp_path, model))
+        problem, _ = next(problems(model))
         with pytest.raises(InputError, match="does not take cumulative"):
             solver.solve(problem, ONE)
         return
     count = 0
-    for problem, expected in problems(tmp_path, model):
+    for problem, expected in problems(model):
         solution = solver.solve(problem, ONE)
         assert_proven(solution, expected["integer_optimum"])
         count += 1
@@ -96,9 +88,9 @@ def test_published_integer_optima(solver, model, tmp_path):
 
 
 @pytest.mark.parametrize("model", ["hierarchical", "cumulative"])
-def test_published_relaxed_optima_with_proof(model, tmp_path):
+def test_published_relaxed_optima_with_proof(model):
     """PDLP's duals are multipliers of the right sign: they prove its points for Model 2 as well."""
-    for problem, expected in problems(tmp_path, model):
+    for problem, expected in problems(model):
         solution = MathOptPdlpSolver().solve(problem.relaxed(), ONE)
         # The published values have six decimals.
         assert solution.objective == pytest.approx(expected["relaxed_optimum"], rel=1e-6, abs=1e-6)
@@ -239,6 +231,16 @@ def test_the_trace_of_cpsat_leads_to_the_optimum(form):
     assert solution.trace[-1].objective == solution.trace[-1].bound == 49
     assert [point for point, _ in seen] == list(solution.trace)
     assert any(x is not None and STRICT.objective(x) == 49 for _, x in seen)
+
+
+def test_cpsat_proves_nothing_before_it_has_searched(monkeypatch):
+    """Its bound is 0 then, which says nothing where the model's objective leaves a large constant out."""
+    monkeypatch.setattr("pgsr.solvers.adapters.adapter.Recorder.seconds_left", lambda self: 1e-9)
+    far = replace(STRICT, target=STRICT.target - np.array([[0], [2**27], [0], [0], [0], [0]]))
+    solution = CpSatSolver().solve(far, ONE)
+    assert solution.raw_status == "UNKNOWN"
+    assert solution.bound is None
+    assert not any(point.bound for point in solution.trace)
 
 
 def test_what_an_observer_raises_comes_out_of_cpsat():

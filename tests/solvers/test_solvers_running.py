@@ -113,7 +113,7 @@ def test_importing_solvers_loads_no_compiler():
 
 def test_the_choice_goes_by_size_and_preference():
     tiny = Problem(parent=[-1], target=[[1, 2]], total=2, cumulative=True)
-    assert registry.select(tiny).name == "window"
+    assert registry.select(tiny).name == "cumulative"
     assert registry.select(tiny.relaxed()).name == "splitting"
     assert registry.select(Problem(parent=[-1], target=[[1, 2]], total=2)).name == "proximity"
     wide = Problem(parent=[-1], target=np.arange(500_000)[None, :], total=9, cumulative=True)

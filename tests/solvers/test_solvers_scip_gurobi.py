@@ -9,12 +9,13 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from pgsr.models.files import read_instance
 from pgsr.models.forms.matrix import matrix_form
 from pgsr.models.problem import Problem, RegionError
 from pgsr.models.samples import cells, enumerate_tables, random_problem
 from pgsr.solvers.adapters import entries, scip
 from pgsr.solvers.base import PointStatus, SolveOptions, Termination
+from pgsr.solvers.conformance import named
+from pgsr.solvers.conformance.cases import vector_problem
 from pgsr.solvers.registry import get
 
 VECTORS = json.loads(files("pgsr.solvers.conformance").joinpath("vectors.json").read_text())
@@ -30,16 +31,9 @@ def installed(request):
             pytest.importorskip({"scip": "pyscipopt", "gurobi": "gurobipy"}[name])
 
 
-def problem_of(number, folder):
-    path = folder / "vector.json"
-    path.write_text(json.dumps(VECTORS[number]))
-    return read_instance(path).problem
-
-
 def counterexample():
     """Three levels and three sizes: the program of unit segments has optimum 48.5, the integers 49."""
-    target = np.array([[2, 0, 2], [2, 3, 5], [1, 1, 1], [-1, 3, 2], [4, 0, 5], [2, 3, 1]])
-    return Problem(parent=np.array([-1, 0, 0, 1, 1, 2]), target=target, total=4, cumulative=True)
+    return named("model2-fractional").problem
 
 
 def many_regions(cumulative=False, leaves=300):
@@ -55,8 +49,8 @@ def many_regions(cumulative=False, leaves=300):
 
 @pytest.mark.parametrize("solver", BOTH)
 @pytest.mark.parametrize("number", range(0, len(VECTORS), 2))
-def test_published_optima(number, solver, tmp_path):
-    problem, expected = problem_of(number, tmp_path), VECTORS[number]["expected"]
+def test_published_optima(number, solver):
+    problem, expected = vector_problem(VECTORS[number]), VECTORS[number]["expected"]
     whole = get(solver).solve(problem, LIMIT)
     assert whole.objective == expected["integer_optimum"]
     assert whole.x.dtype == np.int64

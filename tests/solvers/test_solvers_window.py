@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
+import time
 from dataclasses import replace
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,14 +17,16 @@ import pytest
 from pgsr.bench.presets import generate
 from pgsr.models.files import read_instance
 from pgsr.models.forms.matrix import matrix_form
-from pgsr.models.forms.piecewise import Windows, piecewise_form
+from pgsr.models.forms.piecewise import Windows, filled, piecewise_form
 from pgsr.models.problem import Problem
 from pgsr.models.samples import brute_force, random_problem
+from pgsr.solvers.adapters import window_search
 from pgsr.solvers.adapters.adapter import Recorder
-from pgsr.solvers.adapters.highs import HighsSolver, filled
-from pgsr.solvers.adapters.highs_call import call_highs
+from pgsr.solvers.adapters.highs import HighsSolver
+from pgsr.solvers.adapters.highs_call import HighsAnswer, call_highs
 from pgsr.solvers.adapters.window import WindowSolver
 from pgsr.solvers.adapters.window_lp import solve_linear
+from pgsr.solvers.adapters.window_search import search
 from pgsr.solvers.base import PointStatus, SolveOptions, Termination
 
 HERE = Path(__file__).parent
@@ -224,3 +230,38 @@ def test_the_time_limit_holds_in_this_process():
     assert SolveOptions().started().seconds_left() is None
     solution = WindowSolver().solve(problem, SolveOptions(time_limit_s=0.5))
     assert solution.solve_s < 30
+
+
+def test_an_interrupt_stops_a_search_in_this_process():
+    problem = generate("us", scale=0.004, sizes=7, model="cumulative", seed=1).instance().problem
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    started = time.monotonic()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 4.0)
+        with pytest.raises(KeyboardInterrupt):
+            HighsSolver().solve(problem, SolveOptions(threads=1))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - started < 30
+    ended = time.monotonic() + 20
+    while threading.active_count() > 1 and time.monotonic() < ended:
+        time.sleep(0.05)
+    assert not [thread for thread in threading.enumerate() if "solve" in thread.name]
+
+
+NOTHING = HighsAnswer(status="kTimeLimit", z=None, duals=None, bound=None, iterations=0)
+
+
+def test_a_search_without_a_table_is_no_optimum(monkeypatch):
+    """At a limit before the first table there is nothing that could be optimal."""
+    linear = solve_linear(COUNTEREXAMPLE, Windows.whole(COUNTEREXAMPLE), SolveOptions())
+    recorder = Recorder(COUNTEREXAMPLE, SolveOptions())
+    monkeypatch.setattr(window_search, "call_highs", lambda *_, **__: NOTHING)
+    found = search(COUNTEREXAMPLE, linear, 49.0, Fraction(1), SolveOptions(), recorder, {})
+    assert found.x is None
+    assert found.termination is Termination.TIME_LIMIT
