@@ -29,6 +29,8 @@ from pgsr.solvers.running import run
 
 EPSILONS = ("0.1", "0.5", "1")
 LIMIT_S = 10.0
+GREEDY = "cumulative, first rounding"
+"""`cumulative` without what it does after its greedy rounding down the tree."""
 MOST_SORTED = 5_000_000
 """Noisy sorted sizes up to which `kuo-hg` is run: one a unit and level."""
 
@@ -37,8 +39,8 @@ MOST_SORTED = 5_000_000
 class Method:
     """One way from a noisy table to a published one.
 
-    `solver`: a registered name, `AUTO` for the default one, "" for the noisy table itself; `relaxed`: real
-    numbers.
+    `solver`: a registered name, `AUTO` for the default one, `GREEDY`, "" for the noisy table itself;
+    `relaxed`: real numbers.
     """
 
     name: str
@@ -56,6 +58,7 @@ def methods() -> tuple[Method, ...]:
         Method(name="M1 topdown", cumulative=False, solver="topdown"),
         Method(name="M2 noisy", cumulative=True, solver=""),
         Method(name="M2 exact", cumulative=True, solver=AUTO),
+        Method(name="M2 greedy", cumulative=True, solver=GREEDY),
         Method(name="M2 relaxed", cumulative=True, solver="splitting", relaxed=True),
         Method(name="M2 relax-round", cumulative=True, solver="relax-round"),
         Method(name="M2 isotonic-dp", cumulative=True, solver="isotonic-dp"),
@@ -87,6 +90,10 @@ def _solver(method: Method, problem: Problem, truth: GroupSizes, epsilon: Fracti
         from pgsr.solvers.baselines.kuo import KuoHgSolver
 
         return KuoHgSolver(noisy_sizes(truth, epsilon=epsilon, seed=seed), truth.sizes.astype(np.float64))
+    if method.solver == GREEDY:
+        from pgsr.solvers.native.cumulative import CumulativeSolver
+
+        return CumulativeSolver(prove=False, exchange=False)
     return select(problem) if method.solver == AUTO else get(method.solver)
 
 

@@ -26,7 +26,7 @@ def nation_rows(quick: bool, taxi: Path | None, log: Log) -> list[Row]:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         for scale, limit_s in ((0.0003, 20.0),) if quick else CASES:
-            path = Path(folder) / "us"
+            path = Path(folder) / f"us-{scale:g}"
             log(f"cumulative on us at scale {scale}: generating")
             write(generate("us", scale=scale, model="cumulative", seed=1), path)
             rows.append({"case": f"us {100 * scale:g} %", **_measured(path, limit_s, True, log)})

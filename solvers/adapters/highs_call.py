@@ -65,14 +65,12 @@ def call_highs(
 
 
 def run_highs(highs: Any) -> None:
-    """Run `highs`; where Ctrl-C is to be heard it works in a thread, which is stopped before the interrupt goes on.
+    """Run `highs`; where Ctrl-C is to be heard, in a thread that is stopped before the interrupt goes on.
 
     A process of its own is killed instead, and other threads never see an interrupt.
     """
-    if (
-        multiprocessing.parent_process() is not None
-        or threading.current_thread() is not threading.main_thread()
-    ):
+    listening = threading.current_thread() is threading.main_thread()
+    if multiprocessing.parent_process() is not None or not listening:
         highs.run()
         return
     highs.HandleUserInterrupt = True

@@ -10,6 +10,7 @@ gaps of larger ones go to it in parts. [Fioretto2021] Model 2.
 
 from __future__ import annotations
 
+from pgsr.errors import InputError
 from pgsr.models.problem import Feature, Float64, Problem
 from pgsr.solvers.base import (
     Solution,
@@ -23,7 +24,8 @@ from pgsr.solvers.native.solver import NativeSolver
 class CumulativeSolver(NativeSolver):
     """Splitting, rounding, exchanges, multipliers (numba).
 
-    `prove=False` stops after one good rounding, `highs=False` does without HiGHS for what is small.
+    `prove=False` stops after one good rounding, with `exchange=False` before that is improved; `highs=False`
+    does without HiGHS.
     """
 
     name = "cumulative"
@@ -31,8 +33,10 @@ class CumulativeSolver(NativeSolver):
     scale = 10**9
     preference = 2
 
-    def __init__(self, *, prove: bool = True, highs: bool = True) -> None:
-        self.prove, self.highs = prove, highs
+    def __init__(self, *, prove: bool = True, exchange: bool = True, highs: bool = True) -> None:
+        if prove and not exchange:
+            raise InputError("a proof without exchanges", "exchange", "use prove=False as well")
+        self.prove, self.exchange, self.highs = prove, exchange, highs
 
     def solve(self, problem: Problem, options: SolveOptions) -> Solution:
         """Solve Model 2; see the module. At the time limit the best table so far is returned."""
@@ -50,7 +54,7 @@ class CumulativeSolver(NativeSolver):
         with runner(problem, options, watch.started) as run:
             work = Pursuit(problem, run, options, watch, highs=self.highs)
             try:
-                termination, raw = work.solve(prove=self.prove)
+                termination, raw = work.solve(prove=self.prove, exchange=self.exchange)
             except OutOfTime:
                 termination, raw = Termination.TIME_LIMIT, "time limit between two passes"
             work.settle()

@@ -48,7 +48,7 @@ class Pursuit(Standing):
         self._whole = Whole(problem) if highs and problem.target.size <= MOST_LINEAR else None
         self._rng = np.random.default_rng(options.seed)
 
-    def solve(self, *, prove: bool) -> tuple[Termination, str]:
+    def solve(self, *, prove: bool, exchange: bool) -> tuple[Termination, str]:
         """Work until proven, within the gap, stalled, or OutOfTime."""
         with self._stage("splitting"):
             self.split.start()
@@ -65,6 +65,10 @@ class Pursuit(Standing):
             if self._done():
                 return self._verdict("linear program")
         self._iterate(_EARLY)
+        if not exchange:
+            self._iterate(_TURN - _EARLY)
+            self._round("rounding", improve=False)
+            return self._verdict("one rounding")
         self._round("rounding and exchanges", improve=self.problem.target.size <= _EARLY_MOST)
         if self._done():
             return self._verdict("one rounding with exchanges")

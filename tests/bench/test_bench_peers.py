@@ -61,6 +61,10 @@ def test_the_benchmark_runs(tmp_path):
     for row in report["peers"]:
         assert row["peer_objective"] == pytest.approx(row["proximity_objective"], rel=1e-6)
     assert all(row["certificate"] for row in report["windows"])
+    for row in report["nation"]:
+        assert row["worst_violation"] == 0
+        assert row["certificate"] is True
+        assert row["proven_gap"] == 0
     assert all(row["objective"] == pytest.approx(row["bare_value"]) for row in report["windows"])
     assert (tmp_path / "foundation.md").read_text().startswith("Measured")
     assert generate.__module__ in sys.modules

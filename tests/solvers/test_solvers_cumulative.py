@@ -456,6 +456,12 @@ def test_without_proof(taxi):
     assert solution.bound <= 2_321_821
     assert solution.termination is Termination.OTHER_LIMIT
     assert solution.details["iterations"] == 60
+    greedy = CumulativeSolver(prove=False, exchange=False).solve(taxi, ONE)
+    assert solution.objective < greedy.objective <= 2_321_821 * 1.05
+    assert greedy.details["iterations"] == 60
+    assert greedy.raw_status.startswith("one rounding")
+    with pytest.raises(InputError, match="exchange"):
+        CumulativeSolver(exchange=False)
 
 
 def test_gap_target(taxi):
