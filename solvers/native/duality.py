@@ -23,6 +23,7 @@ from pgsr.solvers.relaxedproof import RELAXED_GAP
 
 # Tried after the finest grid: the best prices are often halves of the step, and near ones round to them.
 COARSE = (12, 4, 1)
+_FAR = 100  # steps of the objective that no other grid of the same prices will close
 
 
 def cumulative_certificate(problem: Problem, x: NDArray[Any], multipliers: Float64) -> Certificate:
@@ -54,7 +55,7 @@ def cumulative_certificate(problem: Problem, x: NDArray[Any], multipliers: Float
         best = max(best, Fraction(raised(problem, found)))
         if best > value:
             raise InputError("a value below a proven lower bound", "values", "the table is not feasible")
-        if best == value:
+        if best == value or value - best > _FAR * found.step:
             break
     number = int(best) if best.denominator == 1 else _round_down(best)
     return Certificate(optimal=True if best == value else None, bound=number, exact=True)

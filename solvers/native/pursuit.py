@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -34,6 +35,7 @@ _NEARLY = 10  # gap, in steps of the objective, from which it is worth while to 
 _CLIMBS = 2, 3, 4, 6  # regions above an open one whose subtree is solved for a better bound
 _LIFTED = 1000  # of these at most
 _TRUST = Fraction(1, 10_000)  # distance, in steps of the objective, that is HiGHS' rounding
+_PROOF = 4  # times a bound in float64: what an exact one takes
 _TOGETHER = 12  # subtrees that are solved at once
 
 
@@ -65,6 +67,7 @@ class Pursuit(Standing):
             if self._done():
                 return self._verdict("linear program")
         self._iterate(_EARLY)
+        self._reserve()
         if not exchange:
             self._iterate(_TURN - _EARLY)
             self._round("rounding", improve=False)
@@ -96,6 +99,15 @@ class Pursuit(Standing):
                     self.split.check()
         if self.proof is None or not self.proof.optimal:
             self._prove()
+
+    def _reserve(self) -> None:
+        """End the search early enough for the proof of what it has found."""
+        if self.run.deadline is not None:
+            begin = time.monotonic()
+            self.split.check()
+            needed = _PROOF * (time.monotonic() - begin)
+            early = replace(self.run, deadline=self.run.deadline - needed)
+            self.run = self.split.run = self.incumbent.run = early
 
     def _iterate(self, count: int, stage: str = "splitting") -> None:
         with self._stage(stage):
