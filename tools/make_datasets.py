@@ -1,9 +1,11 @@
 """Write the packaged data sets from extracts of their sources.
 
-    python tools/make_datasets.py --korea households.csv.gz --flights flights.csv.gz
+    python tools/make_datasets.py --korea households.csv.gz --flights flights.csv.gz --cps cps.csv.gz
 
 Households: columns adm1_code, adm1, adm2_code, adm2, adm3_code, adm3, h1 .. h6, h7p, one row a dong.
 Flights: columns origin, carrier, month, tailnum, flights, one row a plane in an origin-carrier-month.
+Incomes: columns fips, year, income (whole dollars), one row a household; those of CPS_YEAR that are not
+negative are kept, without their order.
 The same extracts give the same bytes.
 """
 
@@ -17,6 +19,7 @@ from pathlib import Path
 DATA = Path(__file__).resolve().parent.parent / "pgsr" / "datasets" / "data"
 LEVELS = ("province", "district", "dong")
 MOST_BYTES = 300_000
+CPS_YEAR = "2014"
 
 
 def main() -> None:
@@ -24,6 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--korea", type=Path, required=True)
     parser.add_argument("--flights", type=Path, required=True)
+    parser.add_argument("--cps", type=Path, required=True)
     arguments = parser.parse_args()
     korea = list(read(arguments.korea))
     sizes = [f"h{size}" for size in range(1, 7)] + ["h7p"]
@@ -42,6 +46,9 @@ def main() -> None:
         for row in read(arguments.flights)
     ]
     write("flights.csv.gz", ["origin", "carrier", "month", "flights"], sorted(flights))
+    households = [row for row in read(arguments.cps) if row["year"] == CPS_YEAR]
+    incomes = [(row["fips"].zfill(2), int(row["income"])) for row in households]
+    write("cps_incomes.csv.gz", ["state", "income"], sorted(pair for pair in incomes if pair[1] >= 0))
 
 
 def read(path: Path) -> Iterable[dict[str, str]]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from pgsr.cli import demo, export, generate, ledger, release, solve, solvers, verify, warmup
+from pgsr.cli import demo, export, generate, inequality, ledger, release, solve, solvers, verify, warmup
 from pgsr.cli.options import Json
 from pgsr.cli.output import emit
 from pgsr.errors import InputError
@@ -29,6 +29,7 @@ app.command("generate")(generate.generate)
 app.command("export")(export.export)
 app.command("solvers")(solvers.solvers)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(inequality.app, name="inequality")
 app.command("warmup")(warmup.warmup)
 
 

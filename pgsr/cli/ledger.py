@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
     from pgsr.ledger import Ledger
 
 app = typer.Typer(help="Make a privacy ledger, or show what was spent.")
+
+
+class Relation(StrEnum):
+    """Which two data sets a ledger holds to be hard to tell apart."""
+
+    ADD_REMOVE = "add-remove"
+    """One record is there or not."""
+    SUBSTITUTE = "substitute"
+    """One record is replaced by another."""
 
 
 @app.callback(invoke_without_command=True)
@@ -34,11 +44,17 @@ def create(
     delta: Annotated[
         str | None, typer.Option(help="With --epsilon: approximate DP.", show_default=False)
     ] = None,
+    neighbours: Annotated[
+        Relation,
+        typer.Option(help="substitute for inequality indices; it takes add-remove at twice epsilon."),
+    ] = Relation.ADD_REMOVE,
+    unit: Annotated[str, typer.Option(help="Whose record is protected.")] = "person",
     as_json: Json = False,
 ) -> None:
     """Make a new ledger with a budget; releases are charged to it before anything is drawn."""
     from pgsr.errors import InputError
     from pgsr.ledger import Ledger
+    from pgsr.privacy import Neighbours
 
     if (epsilon is None) == (rho is None) or (rho is not None and delta is not None):
         raise InputError(
@@ -46,7 +62,10 @@ def create(
             "--epsilon, --rho, --delta",
             "give --epsilon E, --epsilon E --delta D, or --rho R",
         )
-    _show(Ledger.create(file, epsilon=epsilon, rho=rho, delta=delta), as_json)
+    made = Ledger.create(
+        file, epsilon=epsilon, rho=rho, delta=delta, unit=unit, neighbours=Neighbours(neighbours.value)
+    )
+    _show(made, as_json)
 
 
 @app.command("show")

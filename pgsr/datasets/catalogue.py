@@ -47,6 +47,20 @@ DATASETS: Mapping[str, Dataset] = MappingProxyType(
             "0 is not listed, since a plane is among the units because it flew. Flights without a tail "
             "number are left out.",
         ),
+        "cps-incomes": Dataset(
+            name="cps-incomes",
+            title="Incomes of 74,194 households of the United States by state, 2014",
+            source="taxcalc (Tax-Calculator), its file cps.csv.gz, from the Current Population Survey",
+            licence="CC0",
+            citation="Policy Simulation Library. Tax-Calculator (taxcalc). Python package. From the Current "
+            "Population Survey, Annual Social and Economic Supplement, US Census Bureau and Bureau of Labor "
+            "Statistics.",
+            notes="One row a household: state (FIPS code, text of two digits; 50 states and the District of "
+            "Columbia) and income in whole dollars, summed over its tax units. Of the three years of the "
+            "source the one labelled 2014. Households only, no persons. 3,502 incomes of zero are kept; 63 "
+            "households with a negative income are left out. Survey weights are left out, and the source "
+            "holds imputed values: good for trying methods, not for statements about the United States.",
+        ),
     }
 )
 """The packaged data sets by name."""

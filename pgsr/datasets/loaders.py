@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.resources import as_file, files
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 from pgsr.counts import GroupSizes
 from pgsr.hierarchy import Hierarchy
 from pgsr.tables import Table, read_table
+from pgsr.text import TextArray, numpy_text
 
 _KOREA_LEVELS = ("province", "district", "dong")
 _FLIGHT_LEVELS = ("origin", "carrier", "month")
@@ -64,6 +67,35 @@ def load_flights() -> GroupSizes:
     )
     units = Table(source=table.source, columns={"region": paths, "size": table.column("flights")})
     return GroupSizes.from_units(units, tree, range(1, 94))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StateIncomes:
+    """Incomes of households: `state` (n,) FIPS codes as numpy strings, `income` (n,) float64, in dollars."""
+
+    state: TextArray
+    income: NDArray[np.float64]
+
+
+def load_cps_incomes() -> StateIncomes:
+    """Incomes of 74,194 households of 2014 by state, in no order of meaning; 3,502 of them are zero.
+
+    Households only, negative incomes left out, no weights: see `describe("cps-incomes")`.
+    """
+    table = _packaged("cps_incomes.csv.gz")
+    income = table.integers("income", minimum=0).astype(np.float64)
+    return StateIncomes(state=numpy_text(table.text("state")), income=income)
+
+
+def write_cps_incomes(path: str | Path) -> None:
+    """Write the same as a CSV file with the columns `state` and `income`, in place of any such file."""
+    import gzip
+
+    from pgsr.atomic import atomic_path
+
+    packed = (files("pgsr.datasets") / "data" / "cps_incomes.csv.gz").read_bytes()
+    with atomic_path(Path(path)) as temporary:
+        temporary.write_bytes(gzip.decompress(packed))
 
 
 def _packaged(name: str) -> Table:

@@ -1,0 +1,1 @@
+"""Pictures of results: drawn from tidy rows, never from data; they need matplotlib (extra `report`)."""
