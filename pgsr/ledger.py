@@ -81,6 +81,7 @@ class Ledger:
     approximate ones, and the epsilon that the sum of all rhos gives at the delta left over (Renyi orders,
     see `pgsr.privacy.zcdp_to_approximate`). Pure and zCDP ledgers hold for costs chosen in view of earlier
     outputs too; an approximate ledger asks that each cost be chosen without looking at them.
+    No ledger takes a conditional figure.
     An add/remove event on a substitution ledger costs twice its epsilon, four times its rho; events for
     another unit or relation are refused.
     Partitions: a charge with `partition=(name, part)` touches only that part of the records. Charges within
@@ -91,6 +92,10 @@ class Ledger:
     __slots__ = ("_lines", "kind", "limit", "neighbours", "unit")
 
     def __init__(self, *, limit: PrivacyEvent, lines: MemoryLines | FileLines | None = None) -> None:
+        if limit.kind is Kind.CONDITIONAL:
+            raise InputError(
+                "a conditional figure is no budget", "ledger", "use kind pure, zcdp or approximate"
+            )
         self.kind = limit.kind
         self.unit = limit.unit
         self.neighbours = limit.neighbours
@@ -277,6 +282,8 @@ class Ledger:
         """The cost of one event in this ledger's terms; BudgetError if it has none."""
         if not isinstance(event, PrivacyEvent):
             self._refuse("not a privacy event", "charge a PrivacyEvent")
+        if event.kind is Kind.CONDITIONAL:
+            self._refuse("a conditional figure is not a DP guarantee", "no ledger takes it as a charge")
         if event.unit != self.unit:
             self._refuse(
                 f"the event protects one {event.unit}, the ledger one {self.unit}", "use another ledger"

@@ -37,6 +37,8 @@ class Kind(Enum):
     """rho-zCDP, zero-concentrated [BunSteinke2016]."""
     APPROXIMATE = "approximate"
     """(epsilon, delta)-DP."""
+    CONDITIONAL = "conditional"
+    """rho-zCDP if quantities taken from the same data were known constants: no DP guarantee, no charge."""
 
 
 class Neighbours(Enum):
@@ -108,7 +110,8 @@ def _budget(value: Number | None, what: str) -> Fraction:
 class PrivacyEvent:
     """The privacy cost of one query, from public parameters only.
 
-    `epsilon` for PURE, `rho` for ZCDP, `epsilon` and `delta` for APPROXIMATE; the others are None.
+    `epsilon` for PURE, `rho` for ZCDP and CONDITIONAL, `epsilon` and `delta` for APPROXIMATE; the others are
+    None. A CONDITIONAL figure is no charge: ledgers refuse it.
     `unit` is what is protected ("person"). Raises InputError if figures and kind do not fit.
     """
 
@@ -127,9 +130,7 @@ class PrivacyEvent:
             raise InputError("unknown kind or neighbours", "privacy event", "use Kind and Neighbours")
         if not isinstance(unit, str) or not unit.strip():
             raise InputError("the unit of privacy is missing", "privacy event", 'name it, such as "person"')
-        wanted = {Kind.PURE: ("epsilon",), Kind.ZCDP: ("rho",), Kind.APPROXIMATE: ("epsilon", "delta")}[
-            self.kind
-        ]
+        wanted = {Kind.PURE: ("epsilon",), Kind.APPROXIMATE: ("epsilon", "delta")}.get(self.kind, ("rho",))
         for name in ("epsilon", "rho", "delta"):
             value = getattr(self, name)
             if name in wanted:
@@ -159,10 +160,16 @@ class PrivacyEvent:
         exact, small = as_fraction(epsilon, "epsilon"), as_fraction(delta, "delta")
         return cls(kind=Kind.APPROXIMATE, epsilon=exact, delta=small, **other)
 
+    @classmethod
+    def conditional(cls, rho: Number, **other: Any) -> PrivacyEvent:
+        """A conditional rho, not a DP charge; `other` may hold `neighbours` and `unit`."""
+        return cls(kind=Kind.CONDITIONAL, rho=as_fraction(rho, "rho"), **other)
+
     def __str__(self) -> str:
         """The figures, such as "epsilon 0.1"."""
         figures = [(name, getattr(self, name)) for name in ("epsilon", "rho", "delta")]
-        return ", ".join(f"{name} {show(value)}" for name, value in figures if value is not None)
+        text = ", ".join(f"{name} {show(value)}" for name, value in figures if value is not None)
+        return f"conditional {text}" if self.kind is Kind.CONDITIONAL else text
 
     def to_dict(self) -> dict[str, str]:
         """Plain record; fractions as text."""
@@ -254,8 +261,9 @@ def to_substitution(event: PrivacyEvent) -> PrivacyEvent:
     """An add/remove event under substitution of a record: twice epsilon, four times rho.
 
     A substitution is a removal and an addition, so two steps [BunSteinke2016, Proposition 1.9]. A mechanism
-    may know a smaller cost and say so in its guarantee. Raises InputError for approximate events.
+    may know a smaller cost and say so in its guarantee. Raises InputError for other kinds.
     """
+    _refuse_conditional(event)
     if event.neighbours is Neighbours.SUBSTITUTE:
         return event
     if event.kind is Kind.PURE and event.epsilon is not None:
@@ -268,13 +276,19 @@ def to_substitution(event: PrivacyEvent) -> PrivacyEvent:
 def to_zcdp(event: PrivacyEvent) -> PrivacyEvent:
     """A pure event as zCDP: rho = epsilon^2 / 2, exactly [BunSteinke2016, Proposition 1.4].
 
-    Raises InputError for approximate events, which imply no zCDP.
+    Raises InputError for approximate and conditional events, which imply no zCDP.
     """
+    _refuse_conditional(event)
     if event.kind is Kind.ZCDP:
         return event
     if event.kind is Kind.PURE and event.epsilon is not None:
         return PrivacyEvent.zcdp(event.epsilon**2 / 2, neighbours=event.neighbours, unit=event.unit)
     raise InputError("no conversion to zCDP", "approximate event", "use an approximate ledger")
+
+
+def _refuse_conditional(event: PrivacyEvent) -> None:
+    if event.kind is Kind.CONDITIONAL:
+        raise InputError("a conditional figure is not a DP guarantee", "privacy event", "it converts to none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,8 @@ def charges(draw):
         event = PrivacyEvent.pure(value, neighbours=neighbours, unit=unit)
     elif kind is Kind.ZCDP:
         event = PrivacyEvent.zcdp(value / 10, neighbours=neighbours, unit=unit)
+    elif kind is Kind.CONDITIONAL:
+        event = PrivacyEvent.conditional(value / 10, neighbours=neighbours, unit=unit)
     else:
         event = PrivacyEvent.approximate(value, value / 10**6, neighbours=neighbours, unit=unit)
     return event, draw(PARTS)
@@ -33,7 +35,7 @@ def charges(draw):
 
 def reference_cost(event, kind, neighbours):
     """(epsilon, rho, delta) of one event, or None if the ledger must refuse it; written from the rules."""
-    if event.unit != "person":
+    if event.unit != "person" or event.kind is Kind.CONDITIONAL:
         return None
     epsilon, rho, delta = (figure or Fraction(0) for figure in (event.epsilon, event.rho, event.delta))
     if event.neighbours is not neighbours:
@@ -76,7 +78,7 @@ def make(kind, neighbours):
     return Ledger.approximate(5, "2e-6", neighbours=neighbours)
 
 
-@given(st.sampled_from(Kind), st.sampled_from(Neighbours), st.lists(charges(), max_size=8))
+@given(st.sampled_from(list(LIMITS)), st.sampled_from(Neighbours), st.lists(charges(), max_size=8))
 @settings(deadline=None, max_examples=150)
 def test_ledger_agrees_with_the_reference(kind, neighbours, sequence):
     ledger = make(kind, neighbours)
@@ -103,6 +105,23 @@ def test_ledger_agrees_with_the_reference(kind, neighbours, sequence):
         assert getattr(spent, name) == (None if limit is None else value)
         assert getattr(left, name) == (None if limit is None else limit - value)
     assert len(ledger.entries) == len(accepted)
+
+
+@pytest.mark.parametrize("kind", list(LIMITS))
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_no_ledger_takes_a_conditional_figure(kind, neighbours):
+    ledger = make(kind, Neighbours.SUBSTITUTE)
+    for rho in (0, "1e-9"):
+        with pytest.raises(BudgetError, match="not a DP guarantee"):
+            ledger.charge(PrivacyEvent.conditional(rho, neighbours=neighbours))
+    with pytest.raises(BudgetError, match="not a DP guarantee"):
+        ledger.charge([PrivacyEvent.pure(0, neighbours=Neighbours.SUBSTITUTE), PrivacyEvent.conditional(0)])
+    assert ledger.entries == ()
+
+
+def test_a_conditional_figure_is_no_budget(tmp_path):
+    with pytest.raises(InputError, match="no budget"):
+        Ledger(limit=PrivacyEvent.conditional(1))
 
 
 def test_thirds_add_up_to_one_exactly():

@@ -93,6 +93,8 @@ def test_shown_numbers_are_decimals_where_that_is_exact():
         {"kind": "pure", "epsilon": Fraction(1)},
         {"kind": Kind.PURE, "epsilon": Fraction(1), "unit": " "},
         {"kind": Kind.PURE, "epsilon": Fraction(10**13)},
+        {"kind": Kind.CONDITIONAL, "epsilon": Fraction(1)},
+        {"kind": Kind.CONDITIONAL},
     ],
 )
 def test_figures_that_do_not_fit_the_kind_are_refused(fields):
@@ -105,8 +107,9 @@ EVENTS = st.builds(
         "pure": lambda: PrivacyEvent.pure(a, neighbours=n, unit=u),
         "zcdp": lambda: PrivacyEvent.zcdp(a, neighbours=n, unit=u),
         "approximate": lambda: PrivacyEvent.approximate(a, d, neighbours=n, unit=u),
+        "conditional": lambda: PrivacyEvent.conditional(a, neighbours=n, unit=u),
     }[kind](),
-    st.sampled_from(["pure", "zcdp", "approximate"]),
+    st.sampled_from(["pure", "zcdp", "approximate", "conditional"]),
     FRACTIONS,
     st.fractions(min_value=Fraction(1, 10**9), max_value=Fraction(1, 2)),
     st.sampled_from(Neighbours),
@@ -161,6 +164,15 @@ def test_substitution_is_two_steps(value):
     assert to_substitution(already) == already
     with pytest.raises(InputError):
         to_substitution(PrivacyEvent.approximate(value, "1e-6"))
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_a_conditional_figure_converts_to_nothing_and_says_what_it_is(neighbours):
+    event = PrivacyEvent.conditional("1/4", neighbours=neighbours)
+    assert str(event) == "conditional rho 0.25"
+    for convert in (to_substitution, to_zcdp):
+        with pytest.raises(InputError, match="not a DP guarantee"):
+            convert(event)
 
 
 @pytest.mark.parametrize("rho", ["1e-6", "0.01", "0.5", "10", "1000"])

@@ -1,0 +1,114 @@
+"""Trimming survey weights for privacy: caps chosen by a bound on the bias that is public.
+
+Capping weights at t times their mean and spreading the excess over the others in proportion keeps the total
+and moves the least weight: w' = min(cap, s w) with s >= 1. The Hajek mean of an outcome in a range of width
+R then moves by at most R TV, TV = sum |w - w'| / (2 W) = sum (w - cap)+ / W, for every outcome. The search
+looks at this bound, never at the outcomes: to search on the change of an estimate would leak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pgsr.errors import InputError
+from pgsr.mechanism import Columns
+from pgsr.sae.checks import Float64, number, positive
+from pgsr.sae.sensitivity import area_index, outcome_range
+
+_HALVINGS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trimmed:
+    """Trimmed `weights` (n,), the cap `ratio` t in units of the mean weight, and one row an area.
+
+    Columns of `table`: area, n, ratio before and after (w_max / w_mean), sensitivity before and after, kish
+    before and after (sum w^2 / W^2), bias_bound R TV.
+    """
+
+    weights: Float64 = field(repr=False)
+    ratio: float
+    table: Columns = field(repr=False)
+
+
+def trim(weights: Any, ratio: float) -> Float64:
+    """Weights of one area (n,) capped at `ratio` >= 1 times their mean; the total stays."""
+    w = positive(weights, "weights")
+    cap = number(ratio, "ratio", 1.0) * float(w.mean())
+    if float(w.max()) <= cap:
+        return w
+    order = np.argsort(-w, kind="stable")
+    down = w[order]
+    rest = down[::-1].cumsum()[::-1]  # weight of the j-th largest and all below
+    scale = (w.sum() - cap * np.arange(w.size)) / rest  # if the j largest are capped
+    fits = np.flatnonzero(scale * down <= cap)
+    capped = np.full(w.size, cap)
+    if fits.size:
+        j = int(fits[0])
+        capped[j:] = np.minimum(scale[j] * down[j:], cap)
+    out = np.empty_like(w)
+    out[order] = capped
+    return out
+
+
+def trim_to_bias(
+    weights: Any,
+    area: Any,
+    *,
+    bias: float,
+    lower: float = 0.0,
+    upper: float = 1.0,
+    only: Collection[str] | None = None,
+) -> Trimmed:
+    """The smallest common cap whose bias bound is at most `bias` in every trimmed area.
+
+    weights (n,), area (n,), both public; `only` the areas to trim, such as the one that pays most (all by
+    default). Raises InputError for unknown areas and a bias that is not positive.
+    """
+    w = positive(weights, "weights")
+    names, place = area_index(area, w.size)
+    width = outcome_range(lower, upper)
+    allowed = number(bias, "bias", above=True) / width
+    chosen = set(names) if only is None else set(only)
+    unknown = sorted(chosen - set(names))
+    if unknown or not chosen:
+        raise InputError(f"unknown area '{unknown[0]}'" if unknown else "no area", "only", "name areas")
+    groups = [np.flatnonzero(place == k) for k, name in enumerate(names) if name in chosen]
+    parts = [w[rows] / w[rows].mean() for rows in groups]
+
+    def moved(t: float) -> float:
+        return max(float(np.maximum(part - t, 0.0).mean()) for part in parts)
+
+    low, high = 1.0, max(float(part.max()) for part in parts)
+    if moved(low) <= allowed:
+        high = low
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if moved(middle) <= allowed:
+            high = middle
+        else:
+            low = middle
+    after = w.copy()
+    for rows in groups:
+        after[rows] = trim(w[rows], high)
+    return Trimmed(weights=after, ratio=high, table=_table(names, place, w, after, width))
+
+
+def _table(names: tuple[str, ...], place: Any, before: Float64, after: Float64, width: float) -> Columns:
+    m = len(names)
+    n = np.bincount(place, minlength=m)
+    total = np.bincount(place, weights=before, minlength=m)
+    columns: dict[str, Any] = {"area": np.array(list(names), dtype=np.dtypes.StringDType()), "n": n}
+    for when, w in (("before", before), ("after", after)):
+        largest = np.zeros(m)
+        np.maximum.at(largest, place, w)
+        columns[f"ratio_{when}"] = largest * n / total
+        columns[f"sensitivity_{when}"] = width * largest / total
+        columns[f"kish_{when}"] = np.bincount(place, weights=w * w, minlength=m) / total**2
+    change = np.bincount(place, weights=np.abs(before - after), minlength=m) / (2.0 * total)
+    columns["bias_bound"] = width * change
+    return columns
