@@ -1,8 +1,8 @@
 """Private inequality indices (mean log deviation, Theil, GE(2)) through the common release interface.
 
 `InequalityMechanism` is for `pgsr.release`; `Domain` and `INDICES` are the mathematics behind it, plain
-indices are in `pgsr.inequality.indices`, and names with "confidential" are for the data's custodian alone.
-Light to import.
+indices are in `pgsr.inequality.indices`. Sensitivities of data (`INDICES[...].local`, `ladder`, `smooth`, and
+names with "confidential") are for the data's custodian alone. Light to import.
 """
 
 from pgsr.inequality.domain import Domain

@@ -70,7 +70,9 @@ def _largest(domain: Domain) -> float:
     r, n = domain.ratio, domain.n
     peak = n / (1 + r)
     at = [min(max(math.floor(peak) + step, 0), n) / n for step in (-1, 0, 1, 2)]
-    return max(p * (1 - p) * ((r - 1) / (1 + p * (r - 1))) ** 2 / 2 for p in at)
+    # The root is at most 1 / (2 sqrt(p)); its square cannot overflow, as that of (r - 1) could.
+    roots = (math.sqrt(p * (1 - p)) * (r - 1) / (1 + p * (r - 1)) if p else 0.0 for p in at)
+    return max(root * root for root in roots) / 2
 
 
 def accuracy(domain: Domain) -> Accuracy:

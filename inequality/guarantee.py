@@ -59,7 +59,7 @@ def public_items(
     if overall:
         items.append(f"of all records together: {'; '.join(str(query) for query in overall)}")
     items.append(
-        "the grid of each release and the bounds on rounding errors, functions of n, the bounds and epsilon"
+        "the grid of each release and bounds on rounding errors: functions of n, the bounds, these queries"
     )
     return tuple(items)
 
@@ -99,12 +99,19 @@ def guarantee_text(
     cost: str,
     randomness: str,
     secure: bool,
+    clip: bool,
+    private_upper: bool,
 ) -> str:
     """The sentences of a release."""
-    same = "its label and the number of records" if grouped else "the number of records"
+    if clip:
+        other = "another that is not negative"
+    else:
+        other = "another that is not below the lower bound" if private_upper else "another within the bounds"
+    same = "its label and the number of records stay" if grouped else "the number of records stays"
     claim = f"{show(total)}-DP (pure, epsilon = {show(total)}) for one record, the income of one {unit}"
     parts = [
-        f"{claim}: neighbours differ by replacing the income of one record; {same} stay the same.",
+        f"{claim}: neighbours differ by replacing the income of one record by {other}; {same} the same.",
+        "Data with other incomes are refused before the charge. Refusals, and their absence, are open.",
         cost,
         f"Public, fixed and not protected: {'; '.join(public)}.",
         f"Held invariant: {'; '.join(invariants)}. These come from the data and are disclosed as they are.",

@@ -27,6 +27,9 @@ from pgsr.privacy import Guarantee, Neighbours, PrivacyEvent, show
 Float64 = NDArray[np.float64]
 
 
+_LARGEST_SHIFT = 1e100
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredIndices:
     """What was drawn: `points` of the cells' grids, and the place of the upper bound in its grid, or None."""
@@ -72,8 +75,10 @@ class InequalityMechanism:
         put(self, "groups", MappingProxyType(group_sizes(self.sizes, self.minimum)))
         put(self, "lower", number(self.lower, "lower"))
         put(self, "shift", number(self.shift, "shift"))
-        if self.shift < 0:
-            raise InputError("the shift is negative", "shift", "give 0 or more")
+        if not 0 <= self.shift <= _LARGEST_SHIFT:
+            raise InputError(
+                "the shift is negative or above 1e100", "shift", "give a public number from 0 up"
+            )
         if not isinstance(self.clip, bool):
             raise InputError("neither True nor False", "clip", "use one of them")
         if not isinstance(self.upper, PrivateUpper):
@@ -164,6 +169,8 @@ class InequalityMechanism:
             cost=cost_text(self.upper, self.queries, self.overall, self.grouped, event.epsilon),
             randomness=rng.description,
             secure=rng.secure,
+            clip=self.clip,
+            private_upper=isinstance(self.upper, PrivateUpper),
         )
         return Guarantee(
             event=event,

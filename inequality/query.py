@@ -16,6 +16,9 @@ Noise = Literal["ladder", "cauchy", "paper", "laplace"]
 alpha = epsilon/8, beta = epsilon/2; laplace: global sensitivity."""
 
 
+_SMALLEST_BETA = Fraction(1, 1 << 40)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexQuery:
     """Release the index named `index` at `epsilon` (exact, 0.001 to 64) with `noise`.
@@ -64,10 +67,10 @@ class IndexQuery:
         if self.noise == "paper":
             return self.epsilon / 8, self.epsilon / 2
         beta = default_beta(self.epsilon) if self.beta is None else as_fraction(self.beta, "beta")
-        if not 0 < beta < self.epsilon:
+        if not _SMALLEST_BETA <= beta < self.epsilon:
             where = f"index '{self.index}', beta {show(beta)}, epsilon {show(self.epsilon)}"
             raise InputError(
-                "beta is not above 0 and below epsilon", where, "give one between, such as epsilon/2"
+                "beta is not above 2^-40 and below epsilon", where, "give one between, such as epsilon/2"
             )
         alpha = alpha_max(self.epsilon, beta) if self.alpha is None else as_fraction(self.alpha, "alpha")
         check_constants(self.epsilon, alpha, beta)
@@ -86,4 +89,6 @@ class IndexQuery:
         constants = ""
         if self.alpha is not None and self.beta is not None:
             constants = f", alpha {float(self.alpha):.10g}, beta {float(self.beta):.10g}"
+        if self.step is not None:
+            constants += f", on steps of {show(self.step)}"
         return f"{self.index} at epsilon {show(self.epsilon)} by {self.noise}{constants}"

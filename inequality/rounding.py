@@ -57,6 +57,8 @@ class CauchyPlan:
         if self.beta <= 0:
             raise InputError("beta is not positive", "beta", "give one between 0 and epsilon")
         put(self, "tau", min(_LARGEST_TAU, power_of_two_below(float(self.beta), 4)))
+        if self.tau >= self.beta:
+            raise InputError("beta is too small", "beta", "give a larger one")
         put(self, "beta_run", float_below(self.beta - self.tau))
         put(self, "eta", self.ladder_eta + _SMOOTH_ROUNDING * self.bound)
         put(self, "kappa", self.eta + max(2 * self.delta, 2 * self.eta / self.tau))

@@ -61,7 +61,9 @@ def largest(domain: Domain) -> float:
     peak = n * (factor - 1) / (r - 1)
     at = [min(max(math.floor(peak) + step, 0), n) / n for step in (-1, 0, 1, 2)]
     found = [p * r * math.log(r) / (1 + p * (r - 1)) - math.log1p(p * (r - 1)) for p in at]
-    return max(found) + accuracy(domain).value
+    # Terms of the size of log r are subtracted.
+    slack = 32 * UNIT * (1 + math.log(r))
+    return min(max(found) + slack, math.log(n) * (1 + 4 * UNIT))
 
 
 def rounded_global(domain: Domain) -> float:

@@ -41,6 +41,7 @@ _MOST_POINTS = 1_000_000
 _SMALLEST_STEP = Fraction(1, 10_000)
 _SMALLEST_EPSILON = Fraction(1, 10_000)
 _LARGEST_EPSILON = 64
+_MOST_TRIALS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +135,10 @@ class PrivateUpper:
                 raise InputError(
                     "a part of its epsilon is not between 0.0001 and 64", "upper bound", "give more epsilon"
                 )
+        if self.grid.count > _MOST_TRIALS * (epsilon - tau):
+            raise InputError(
+                "too many candidates for so little epsilon", "grid", "give fewer or more epsilon"
+            )
         put(self, "epsilon", epsilon)
         put(self, "epsilon_tau", tau)
         put(self, "epsilon_queries", epsilon - tau)

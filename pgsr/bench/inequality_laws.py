@@ -39,7 +39,7 @@ _KEPT = 512
 
 
 def study_upper(ratio: str = "51/50") -> PrivateUpper:
-    """The private upper bound of both studies: 1,000 to 10^9 by steps of 2 %, epsilon 0.15."""
+    """The private upper bound of the studies: a grid from 1,000 to 10^9, by default in steps of 2 %."""
     grid = UpperGrid.spanning(1000, 10**9, Fraction(ratio))
     return PrivateUpper(grid=grid, epsilon=EPSILON_UPPER)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -423,3 +424,37 @@ def test_incomes_are_copied_and_fixed():
     assert data.values.tolist() == [1, 2]
     with pytest.raises(ValueError, match="read-only"):
         data.values[0] = 3
+
+
+def test_the_text_says_which_incomes_neighbours_may_have() -> None:
+    def text(**changed: Any) -> str:
+        one = IndexQuery(index="mld", epsilon=Fraction(1))
+        given: dict[str, Any] = {"sizes": 5, "lower": 1, "upper": 20, "queries": (one,)}
+        return InequalityMechanism(**{**given, **changed}).guarantee(SeededBits(1)).text
+
+    assert "by another within the bounds; the number of records stays the same" in text()
+    assert "by another that is not negative" in text(clip=True)
+    private = PrivateUpper(grid=UpperGrid.spanning(2, 1000), epsilon=Fraction(1))
+    assert "by another that is not below the lower bound" in text(upper=private)
+    assert "its label and the number of records stay the same" in text(sizes={"a": 2, "b": 3})
+    assert "Refusals, and their absence, are open" in text()
+    stepped = IndexQuery(index="mld", epsilon=Fraction(1), step=Fraction(1, 7))
+    assert "on steps of 1/7" in text(queries=(stepped,))
+
+
+@pytest.mark.parametrize("beta", [Fraction(1, 10**400), Fraction(1, 10**310), Fraction(1, 2**41)])
+def test_a_tiny_beta_is_refused_before_all_else(beta: Fraction) -> None:
+    with pytest.raises(InputError, match="beta"):
+        IndexQuery(index="mld", epsilon=Fraction(1), noise="cauchy", beta=beta)
+
+
+def test_extreme_public_parameters_are_refused_or_work() -> None:
+    query = IndexQuery(index="ge2", epsilon=Fraction(1))
+    InequalityMechanism(sizes=2, lower=1e-100, upper=1e100, queries=(query,))
+    with pytest.raises(InputError, match="shift"):
+        InequalityMechanism(sizes=2, lower=1, upper=2e100, shift=1e101, queries=(query,))
+    with pytest.raises(InputError, match="candidates"):
+        PrivateUpper(
+            grid=UpperGrid(first=Fraction(2), ratio=Fraction(10001, 10000), count=900_000),
+            epsilon=Fraction(3, 10_000),
+        )
