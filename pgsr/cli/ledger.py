@@ -46,7 +46,7 @@ def create(
     ] = None,
     neighbours: Annotated[
         Relation,
-        typer.Option(help="substitute for inequality indices; it takes add-remove at twice epsilon."),
+        typer.Option(help="substitute for incomes and small areas; it takes add-remove at twice epsilon."),
     ] = Relation.ADD_REMOVE,
     unit: Annotated[str, typer.Option(help="Whose record is protected.")] = "person",
     as_json: Json = False,

@@ -1,0 +1,103 @@
+"""`pgsr sae example`: a small made-up survey by area, and a configuration, to try the commands on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pgsr.cli.options import Json, new_folder
+from pgsr.cli.output import emit, line
+
+AREAS = """\
+area,y,D,delta,x,n,weight_total,kish
+Ash,0.1225,0.000450,0.00757,0.21,419,102010,0.00353
+Birch,0.1441,0.000461,0.00902,0.21,479,83423,0.00361
+Cedar,0.2137,0.000445,0.00679,0.28,390,64788,0.00349
+Dogwood,0.1616,0.000495,0.00724,0.16,341,82398,0.00388
+Elm,0.0927,0.000540,0.00980,0.14,375,57160,0.00424
+Fir,0.0736,0.001370,0.02695,0.29,162,42682,0.01074
+Ginkgo,0.1587,0.001335,0.02610,0.29,165,27425,0.01047
+Hazel,0.1636,0.001781,0.03443,0.20,122,27086,0.01397
+Ironwood,0.1983,0.001104,0.01490,0.26,145,29041,0.00866
+Juniper,0.1403,0.001317,0.02584,0.25,168,31730,0.01033
+Larch,0.2811,0.001764,0.03178,0.29,114,19429,0.01383
+Maple,0.0978,0.001901,0.03666,0.12,114,27776,0.01491
+Oak,0.1949,0.003349,0.05491,0.28,55,14286,0.02626
+Pine,0.1297,0.002110,0.03146,0.20,81,19235,0.01655
+Rowan,0.1566,0.003910,0.07375,0.19,54,11990,0.03067
+Spruce,0.1107,0.002148,0.03887,0.24,94,22125,0.01685
+"""
+"""Made up: a share y by area, its sampling variance D from a public prevalence and the weights, sensitivity
+delta, a covariate x, sample size n, and sums of the weights."""
+
+RECORDS = """\
+area,sick,w
+Ash,1,10
+Ash,0,40
+Ash,1,52
+Ash,0,51
+Ash,0,614
+Ash,0,47
+Ash,0,38
+Ash,0,46
+Birch,1,51
+Birch,0,52
+Birch,1,177
+Birch,1,42
+Birch,0,88
+Birch,0,50
+Birch,1,121
+Birch,0,31
+Cedar,0,111
+Cedar,1,64
+Cedar,1,8
+Cedar,0,31
+Cedar,0,73
+Cedar,0,44
+Cedar,0,61
+Cedar,0,160
+"""
+"""Made up: records of another survey, an outcome and a weight each."""
+
+CONFIG = """\
+[areas]
+file = "areas.csv"
+direct = "y"
+sensitivity = "delta"
+variance = "D"
+covariates = ["x"]
+
+[release]
+kind = "joint"
+variances = "public"
+source = "the prevalence and the model of an earlier survey"
+model_variance = 0.001
+
+[privacy]
+ledger = "ledger.jsonl"
+"""
+
+
+FILES = {"areas.csv": AREAS, "records.csv": RECORDS, "release.toml": CONFIG}
+
+
+def example(
+    out: Annotated[Path, typer.Option(help="The new folder.", show_default=False)], as_json: Json = False
+) -> None:
+    """Write a small made-up survey by area and a configuration, to try the other commands on."""
+    from pgsr.atomic import atomic_dir
+
+    new_folder(out)
+    with atomic_dir(out) as temporary:
+        for name, text in FILES.items():
+            (temporary / name).write_text(text, encoding="utf-8")
+    columns = AREAS.partition("\n")[0].split(",")
+    if as_json:
+        emit({"out": out, "files": list(FILES), "columns": columns, "made_up": True})
+        return
+    line(f"written: {out / 'areas.csv'}, columns {', '.join(columns)}; made up")
+    line(f"written: {out / 'records.csv'}, records of another survey; made up")
+    line(f"written: {out / 'release.toml'}; its ledger is to be made first:")
+    line(f"pgsr ledger create {out / 'ledger.jsonl'} --rho 1 --neighbours substitute")

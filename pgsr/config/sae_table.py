@@ -1,0 +1,167 @@
+"""A file of areas, one row an area, read strictly; errors name file, column and line, never a value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgsr.errors import InputError
+from pgsr.tables import AUTO, LIMIT, Auto, Table, read_table
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+_ROW = re.compile(r"(.+), row (\d+)")
+
+INTERCEPT = "intercept"
+"""The name of the column of ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaTable:
+    """The table of a file of areas; `area` is the column of labels, None if rows are counted from 1."""
+
+    table: Table
+    area: str | None
+
+    @classmethod
+    def read(cls, path: Path, area: str | Auto = AUTO) -> AreaTable:
+        """Read a CSV or Parquet file; by default labels are in the column `area`, if there is one."""
+        table = read_table(path)
+        name = table.optional(area, "area")
+        if name is not None:
+            table.column(name)
+        if table.rows == 0:
+            raise InputError("no areas", table.source, "give one row an area")
+        return cls(table=table, area=name)
+
+    @property
+    def source(self) -> str:
+        """The file's name."""
+        return self.table.source
+
+    def labels(self) -> tuple[str, ...]:
+        """The labels of all rows; InputError for a missing one, and one that is there twice."""
+        if self.area is None:
+            return tuple(str(row) for row in range(1, self.table.rows + 1))
+        found = tuple(self.table.text(self.area).to_pylist())
+        seen: set[str] = set()
+        for row, label in enumerate(found):
+            where = self.table.where(self.area, row) if not label.strip() or label in seen else ""
+            if not label.strip():
+                raise InputError("a blank label", where, "give every area a label")
+            if where:
+                raise InputError(f"area '{label}' twice", where, "give every area one row")
+            seen.add(label)
+        return found
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """A column of real numbers; InputError for a missing cell, and whatever `optional` refuses."""
+        values = self.optional(name)
+        self.refuse(name, np.isnan(values), "missing value", "fill every cell")
+        return values
+
+    def positive(self, name: str, way_out: str = "give positive numbers") -> NDArray[np.float64]:
+        """A column of numbers above 0; InputError otherwise."""
+        values = self.numbers(name)
+        self.refuse(name, values <= 0, "not above 0", way_out)
+        return values
+
+    def optional(self, name: str) -> NDArray[np.float64]:
+        """A column of real numbers as float64, from numbers or their text; NaN where a cell is empty.
+
+        Raises InputError for text that is no number and magnitudes above 2^53, naming the row.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self.table.column(name)
+        kind = column.type
+        if pa.types.is_large_string(kind):
+            text = pc.utf8_trim_whitespace(column)
+            blank = np.asarray(pc.binary_length(text).fill_null(0)) == 0
+            text = pc.if_else(pa.array(blank), pa.scalar("0", pa.large_string()), text)
+            bad = np.asarray(pc.invert(pc.match_substring_regex(text, _NUMBER)))
+            self.refuse(name, bad, "not a number", "give numbers such as 12 or 0.125")
+            column = pc.replace_substring_regex(text, r"^\+", "")
+        elif pa.types.is_null(kind):
+            return np.full(len(column), np.nan)
+        elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            blank = np.asarray(column.is_null(nan_is_null=True))
+        else:
+            raise InputError(f"column of type {kind}", self.table.where(name), "give numbers")
+        values = np.array(column.cast(pa.float64(), safe=False).fill_null(0.0), dtype=np.float64)
+        values[blank] = 0.0
+        self.refuse(name, np.abs(values) > LIMIT, "magnitude above 2^53", "choose another unit")
+        values[blank] = np.nan
+        return values
+
+    def design(
+        self, covariates: Sequence[str], *, intercept: bool
+    ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+        """The design (rows, p) and the names of its columns, the intercept first."""
+        columns = [(name, self.numbers(name)) for name in covariates]
+        if intercept:
+            columns = [(INTERCEPT, np.ones(self.table.rows)), *columns]
+        if not columns:
+            raise InputError("neither covariates nor an intercept", "design", "give one of them")
+        names = tuple(name for name, _ in columns)
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"two columns called '{twice}'", "covariates", "name each column once")
+        return np.column_stack([column for _, column in columns]), names
+
+    def refuse(self, name: str, bad: NDArray[np.bool_], what: str, way_out: str) -> None:
+        """Raise InputError naming the first row where `bad` holds."""
+        if bad.any():
+            raise InputError(what, self.table.where(name, int(np.argmax(bad))), way_out)
+
+    @contextmanager
+    def named(
+        self,
+        parameters: Mapping[str, str],
+        columns: Mapping[str, str] = MappingProxyType({}),
+        phrases: Mapping[str, str] = MappingProxyType({}),
+    ) -> Iterator[None]:
+        """Errors of the library in terms of this file, or of the option or key that a parameter came from.
+
+        `parameters` are places to name instead, `columns` the columns of those whose rows are those of this
+        file, `phrases` words of a way out to replace.
+        """
+        try:
+            yield
+        except InputError as error:
+            way_out = error.way_out
+            for phrase, better in phrases.items():
+                way_out = way_out.replace(phrase, better)
+            row = _ROW.fullmatch(error.where)
+            if error.where in parameters:
+                where = parameters[error.where]
+            elif row is not None and row[1] in columns:
+                where = self.table.where(columns[row[1]], int(row[2]) - 1)
+            else:
+                where = f"{self.source}, {error.where}" if error.where else self.source
+            raise InputError(error.what, where, way_out) from None
+
+
+def column_or_number(table: AreaTable, given: Any, option: str) -> NDArray[np.float64]:
+    """Positive numbers (rows,): a column of that name, or one number for all; InputError otherwise."""
+    if isinstance(given, str) and given in table.table.columns:
+        return table.positive(given)
+    try:
+        value = float(given)
+    except (TypeError, ValueError, OverflowError):
+        value = float("nan")
+    if np.isnan(value):
+        if isinstance(given, str):
+            table.table.column(given)  # which says that there is none
+        raise InputError("neither a column nor a number", option, "give one of them")
+    if not 0 < value <= LIMIT:
+        raise InputError("not above 0 and at most 2^53", option, "give another number, or a column")
+    return np.full(table.table.rows, value)
