@@ -101,7 +101,7 @@ MLD = LadderIndex(
     ranks=mld.ladder,
     accuracy_on=mld.accuracy,
 )
-"""Mean log deviation, GE(0), with the exact ladder A^(k): `pgsr.inequality.mld`."""
+"""Mean log deviation, GE(0), with the exact ladder A^(k), see `pgsr.inequality.mld`."""
 
 THEIL = LadderIndex(
     name="theil",

@@ -12,8 +12,11 @@ from pgsr.inequality.loss import EPSILON_RANGE, alpha_max, check_constants, defa
 from pgsr.privacy import as_fraction, show
 
 Noise = Literal["ladder", "cauchy", "paper", "laplace"]
-"""ladder: piecewise Laplace on a grid; cauchy: smooth sensitivity, best constants; paper: the same with
-alpha = epsilon/8, beta = epsilon/2; laplace: global sensitivity."""
+"""How an index is made private.
+
+ladder is piecewise Laplace noise on a grid, cauchy smooth sensitivity with the best constants, paper the same
+with alpha = epsilon/8, beta = epsilon/2, laplace global sensitivity.
+"""
 
 
 _SMALLEST_BETA = Fraction(1, 1 << 40)

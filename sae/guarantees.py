@@ -86,7 +86,7 @@ class AreaGuarantees:
 
     @property
     def marginal_own(self) -> Float64:
-        """rho_k (1 + r_k) (m,): what a record of area k pays for independent draws of all marginals."""
+        """What a record of area k pays for independent draws of all marginals, rho_k (1 + r_k), (m,)."""
         return self.own * (1.0 + self.correlation2)
 
     @property
