@@ -156,8 +156,11 @@ class PrivateUpper:
 
     def draw(self, x: Float64, rng: BitSource) -> int:
         """The position in the grid of the released bound, for incomes x (n,)."""
-        counts = self.confidential_counts(x)
-        tau = self.threshold(len(x)) + int(geometrics(self.threshold_ratio, 1, rng)[0])
+        return self.draw_from(self.confidential_counts(x), len(x), rng)
+
+    def draw_from(self, counts: NDArray[np.int64], n: int, rng: BitSource) -> int:
+        """The same from the `confidential_counts` of n incomes, for those who draw more than once."""
+        tau = self.threshold(n) + int(geometrics(self.threshold_ratio, 1, rng)[0])
         queries = geometrics(self.query_ratio, len(counts), rng)
         crossed = np.flatnonzero(queries >= np.maximum(tau - counts, 0))
         return int(crossed[0]) if crossed.size else self.grid.count - 1

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgsr.inequality.domain import Domain
-from pgsr.inequality.draws import geometrics
 from pgsr.inequality.index import index
 from pgsr.inequality.laplace import LaplacePlan
 from pgsr.inequality.plan import ConfidentialLaw, make_plan, release_grid
@@ -87,12 +86,8 @@ def upper_draws(private: PrivateUpper, x: Float64, runs: int, rng: BitSource) ->
     CONFIDENTIAL inside: the numbers of incomes below the grid's points are counted once.
     """
     counts = private.confidential_counts(x)
-    found = np.empty(runs, dtype=np.int64)
-    for run in range(runs):
-        tau = private.threshold(len(x)) + int(geometrics(private.threshold_ratio, 1, rng)[0])
-        crossed = geometrics(private.query_ratio, len(counts), rng) >= np.maximum(tau - counts, 0)
-        found[run] = int(crossed.argmax()) if crossed.any() else private.grid.count - 1
-    return found
+    draws = [private.draw_from(counts, len(x), rng) for _ in range(runs)]
+    return np.array(draws, dtype=np.int64)
 
 
 def paper_upper_draws(private: PrivateUpper, x: Float64, runs: int, rng: np.random.Generator) -> Int64:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,18 +13,7 @@ from pgsr.cli import inequality_asked as asked
 from pgsr.cli.inequality_asked import Noise
 from pgsr.cli.options import Json, new_folder
 from pgsr.cli.output import bars, emit
-from pgsr.errors import InputError
-
-if TYPE_CHECKING:
-    from pgsr.cli.output import Progress
-    from pgsr.inequality.incomes import Incomes
-    from pgsr.inequality.mechanism import InequalityMechanism
-    from pgsr.ledger import Ledger
-    from pgsr.mechanism import Release
-    from pgsr.noise import BitSource
-
-MEASURED = ".measured"
-"""Ending of the folder that keeps paid measurements until the release is written."""
+from pgsr.cli.paid import complete, paid_release
 
 File = Annotated[Path, typer.Argument(help="Incomes: CSV or Parquet, one row a record.", show_default=False)]
 Column = Annotated[str, typer.Option(help="Column of the incomes.", show_default=False)]
@@ -144,88 +131,23 @@ def release(
             )
             mechanism.check(data)
         asked.fits(book, mechanism)
-        made = None if dry_run else _release(mechanism, data, book, rng, out, report)
-    with nullcontext() if made is None else _complete(book, out):
+        made = None
+        if not dry_run:
+            names = [query.index for query in (*mechanism.queries, *mechanism.overall)]
+            made = paid_release(
+                mechanism,
+                data,
+                book=book,
+                rng=rng,
+                out=out,
+                label=f"inequality {', '.join(dict.fromkeys(names))}",
+                report=report,
+                kept=": the values are point times step",
+            )
+    with nullcontext() if made is None else complete(out, book and book.path):
         record = plan(mechanism, rng, book) if made is None else outcome(mechanism, made, out, book)
         if as_json:
             emit(record)
         else:
             show_release(record)
         sys.stdout.flush()
-
-
-def _release(
-    mechanism: InequalityMechanism,
-    data: Incomes,
-    book: Ledger | None,
-    rng: BitSource,
-    out: Path | None,
-    report: Progress | None,
-) -> Release:
-    """Charge, draw and write; once they are drawn, the measurements survive a failure to write."""
-    from pgsr.ledger import Ledger
-    from pgsr.mechanism import release as draw
-
-    names = [query.index for query in (*mechanism.queries, *mechanism.overall)]
-    label = f"inequality {', '.join(dict.fromkeys(names))}"
-    rest = None if out is None else _reserved(out)
-    state = ""
-    try:
-        if out is not None:
-            new_folder(out)  # another run may have written it since we looked
-        if book is not None:
-            state = f"{book.path} may have been charged: see pgsr ledger show {book.path}"
-            try:
-                book.charge(mechanism.event, label=label)
-            except InputError:  # which says so itself: nothing is charged
-                state = ""
-                raise
-            state = f"{book.path} was charged before, and that cost is spent"
-        made = draw(
-            mechanism,
-            data,
-            ledger=Ledger(limit=mechanism.event),  # charged above
-            rng=rng,
-            label=label,
-            progress=report,
-            on_measured=None if rest is None else lambda partial: partial.save(rest),
-        )
-        if out is not None:
-            made.save(out)
-    except BaseException as error:
-        if rest is not None and any(place.name[0] != "." for place in rest.iterdir()):
-            error.add_note(f"what was drawn is paid for and kept in {rest}: the values are point times step")
-        else:
-            if rest is not None:
-                rest.rmdir()
-            if state:
-                error.add_note(state)
-        raise
-    if rest is not None:
-        with _complete(book, out):
-            shutil.rmtree(rest)
-    return made
-
-
-def _reserved(out: Path) -> Path:
-    """Make the folder for what is drawn, before anything is charged; no other run can have it too."""
-    rest = out.with_name(out.name + MEASURED)
-    try:
-        rest.mkdir()
-    except FileExistsError:
-        way_out = "if no other run is at work, use what is in it and move it away, or give --out another name"
-        raise InputError("another run writes or wrote here", str(rest), way_out) from None
-    return rest
-
-
-@contextmanager
-def _complete(book: Ledger | None, out: Path | None) -> Iterator[None]:
-    """Whatever happens after a release, such as a full standard output, does not hide what was done."""
-    try:
-        yield
-    except BaseException as error:
-        done = [f"it is written to {out}"] if out is not None else ["it is written nowhere"]
-        if book is not None:
-            done.append(f"{book.path} is charged")
-        error.add_note(f"the release is complete: {', and '.join(done)}")
-        raise

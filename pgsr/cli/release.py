@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +13,7 @@ import typer
 
 from pgsr.cli.options import Json, new_folder
 from pgsr.cli.output import bars, emit
+from pgsr.cli.paid import MEASURED, complete
 from pgsr.cli.released import ledger_record, outcome, plan, show_release
 from pgsr.errors import InputError
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from pgsr.hierarchy import Hierarchy
     from pgsr.ledger import Ledger
     from pgsr.mechanism import Release
-
-MEASURED = ".measured"
-"""Ending of the folder that keeps paid measurements until the tables are written."""
 
 
 def release(
@@ -67,7 +65,7 @@ def release(
             else:
                 record = _release(settings, queries, config, out, report)
     ledger = record["ledger"]
-    with nullcontext() if dry_run else _complete(out, ledger and ledger["file"]):
+    with nullcontext() if dry_run else complete(out, ledger and ledger["file"]):
         if as_json:
             emit(record)
         else:
@@ -174,20 +172,9 @@ def _release(
             if state:
                 error.add_note(state)
         raise
-    with _complete(out, ledger and ledger.path):
+    with complete(out, ledger and ledger.path):
         shutil.rmtree(rest)
         return outcome(done, out, ledger_record(ledger))
-
-
-@contextmanager
-def _complete(out: object, charged: object) -> Iterator[None]:
-    """Whatever happens after a release is written, such as a full standard output, does not hide it."""
-    try:
-        yield
-    except BaseException as error:
-        paid = f", and {charged} is charged" if charged else ""
-        error.add_note(f"the release is complete: it is written to {out}{paid}")
-        raise
 
 
 def _reserved(out: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +38,9 @@ class Heuristic(NativeSolver):
     heuristic = True
     scale = 0
 
+    @abstractmethod
     def draft(self, problem: Problem, run: Runner) -> Draft:
         """Make the table; may raise OutOfTime."""
-        raise NotImplementedError
 
     def solve(self, problem: Problem, options: SolveOptions) -> Solution:
         """Run the method to its end: `unknown`, "heuristic". At the time limit there may be no table."""
