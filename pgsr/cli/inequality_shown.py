@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgsr.cli.output import console, heading, line, pairs, paragraph, show, table
-from pgsr.cli.released import ledger_record
+from pgsr.cli.released import decimal, ledger_record, show_guarantee, show_ledger, show_secure, show_written
 
 if TYPE_CHECKING:
     from pgsr.inequality import Domain, Sensitivity
@@ -128,32 +127,21 @@ def show_release(record: dict[str, Any]) -> None:
     """The same for people."""
     cost, groups = record["cost"], record["parameters"]["sizes"]
     verb = "costs" if record["dry_run"] else "cost"
-    heading(f"inequality: {verb} epsilon {_decimal(cost['epsilon'])} for one {cost['unit']}")
+    heading(f"inequality: {verb} epsilon {decimal(cost['epsilon'])} for one {cost['unit']}")
     many = f" in {len(groups):,} groups" if isinstance(groups, dict) else ""
     records = sum(groups.values()) if isinstance(groups, dict) else groups
     paragraph(f"{records:,} records{many}.")
     if record["indices"] is not None:
         _show_indices(record)
-    if not record["guarantee"]["secure"]:
-        paragraph("FIXED SEED: NOT PRIVATE. For experiments only.", style="bold red")
-    console().print()
-    heading("guarantee")
-    paragraph(record["guarantee"]["text"])
-    console().print()
-    ledger = record["ledger"]
-    if ledger is not None:
-        left = ", ".join(f"{k} {_decimal(v)}" for k, v in ledger["remaining"].items() if k != "formula")
-        line(f"ledger: {left} left in {ledger['file']}")
-        if record["suffices"] is not None:
-            line("it suffices" if record["suffices"] else "it does NOT suffice for this release")
-    elif not record["dry_run"]:
+    show_secure(record["guarantee"])
+    show_guarantee(record["guarantee"])
+    show_ledger(record["ledger"], record["suffices"])
+    if record["ledger"] is None and not record["dry_run"]:
         line("no ledger: this cost is recorded nowhere; --ledger FILE keeps count")
     if record["dry_run"]:
         line("nothing was spent and nothing written")
     elif record["out"] is not None:
-        line(f"written: {record['out']}")
-        for name in sorted(os.listdir(record["out"])):
-            line(f"  {name}")
+        show_written(record["out"])
 
 
 def _show_indices(record: dict[str, Any]) -> None:
@@ -171,10 +159,3 @@ def _show_indices(record: dict[str, Any]) -> None:
     drawn = "; the upper bound was drawn" if isinstance(parameters["upper"], dict) else ""
     bounds = f"between {show(rows[0]['lower'])} and {show(record['upper'])}"
     paragraph(f"Incomes{shift} count as {bounds}{drawn}.", style="dim")
-
-
-def _decimal(text: str) -> str:
-    """An exact fraction for people."""
-    from pgsr.privacy import show as show_exactly
-
-    return show_exactly(Fraction(text))

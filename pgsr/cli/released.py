@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,8 +120,7 @@ def show_release(record: dict[str, Any]) -> None:
             "of the level; EMD, the L1 of its cumulative counts.",
             style="dim",
         )
-        if not query["guarantee"]["secure"]:
-            paragraph("FIXED SEED: NOT PRIVATE. For experiments only.", style="bold red")
+        show_secure(query["guarantee"])
         solve = query["solve"]
         if solve is not None:
             largest = max(solve["violations"].values(), default=None)
@@ -134,16 +134,8 @@ def show_release(record: dict[str, Any]) -> None:
                     "seconds": solve["solve_s"],
                 }
             )
-        console().print()
-        heading("guarantee")
-        paragraph(query["guarantee"]["text"])
-        console().print()
-    ledger = record["ledger"]
-    if ledger is not None:
-        left = ", ".join(f"{k} {v}" for k, v in ledger["remaining"].items() if k != "formula")
-        line(f"ledger: {left} left in {ledger['file']}")
-        if record["suffices"] is not None:
-            line("it suffices" if record["suffices"] else "it does NOT suffice for this release")
+        show_guarantee(query["guarantee"])
+    show_ledger(record["ledger"], record["suffices"])
     if record["out"] is None:
         line("nothing was spent and nothing written")
         return
@@ -152,3 +144,44 @@ def show_release(record: dict[str, Any]) -> None:
     for folder in names or [""]:
         for name in sorted(os.listdir(Path(record["out"]) / folder)):
             line(f"  {Path(folder) / name}")
+
+
+def show_secure(guarantee: dict[str, Any]) -> None:
+    """A warning if the noise can be made again."""
+    if not guarantee["secure"]:
+        paragraph("FIXED SEED: NOT PRIVATE. For experiments only.", style="bold red")
+
+
+def show_guarantee(guarantee: dict[str, Any], title: str = "guarantee") -> None:
+    """The sentences of a guarantee under a title."""
+    console().print()
+    heading(title)
+    paragraph(guarantee["text"])
+    console().print()
+
+
+def show_ledger(ledger: dict[str, Any] | None, suffices: bool | None) -> None:
+    """What is left in a ledger, and whether it is enough."""
+    if ledger is None:
+        return
+    left = ", ".join(f"{k} {decimal(v)}" for k, v in ledger["remaining"].items() if k != "formula")
+    line(f"ledger: {left} left in {ledger['file']}")
+    if suffices is not None:
+        line("it suffices" if suffices else "it does NOT suffice for this release")
+
+
+def show_written(out: str) -> None:
+    """The files of a release."""
+    line(f"written: {out}")
+    for name in sorted(os.listdir(out)):
+        line(f"  {name}")
+
+
+def decimal(text: str) -> str:
+    """An exact fraction for people; other texts as they are."""
+    from pgsr.privacy import show
+
+    try:
+        return show(Fraction(text))
+    except ValueError:
+        return text

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgsr.cli.output import console, heading, line, pairs, paragraph, table
-from pgsr.cli.released import ledger_record
+from pgsr.cli.released import decimal, ledger_record, show_guarantee, show_ledger, show_secure, show_written
 from pgsr.cli.sae_levers import WAYS, rows_of
 from pgsr.cli.sae_shown import MOST_ROWS
 
@@ -98,7 +96,7 @@ def show_release(record: dict[str, Any]) -> None:
         heading("small areas: a CONDITIONAL figure, not differential privacy")
     else:
         verb = "costs" if record["dry_run"] else "cost"
-        heading(f"small areas: {verb} rho {_decimal(cost['rho'])} for one {cost['unit']}")
+        heading(f"small areas: {verb} rho {decimal(cost['rho'])} for one {cost['unit']}")
     paragraph(f"Release: {record['kind']}, variances {record['variances']}.")
     if record["areas"] is not None:
         shown = record["areas"][:MOST_ROWS]
@@ -110,28 +108,10 @@ def show_release(record: dict[str, Any]) -> None:
         console().print()
         heading("accuracy at this rho: mean squared error, mean over the areas")
         pairs({text: record["mean_mse"][name] for name, text in WAYS.items()})
-    if not record["guarantee"]["secure"]:
-        paragraph("FIXED SEED: NOT PRIVATE. For experiments only.", style="bold red")
-    console().print()
-    heading("statement" if record["conditional"] else "guarantee")
-    paragraph(record["guarantee"]["text"])
-    console().print()
-    ledger = record["ledger"]
-    if ledger is not None:
-        left = ", ".join(f"{k} {_decimal(v)}" for k, v in ledger["remaining"].items() if k != "formula")
-        line(f"ledger: {left} left in {ledger['file']}")
-        if record["suffices"] is not None:
-            line("it suffices" if record["suffices"] else "it does NOT suffice for this release")
+    show_secure(record["guarantee"])
+    show_guarantee(record["guarantee"], "statement" if record["conditional"] else "guarantee")
+    show_ledger(record["ledger"], record["suffices"])
     if record["out"] is None:
         line("nothing was spent and nothing written")
-        return
-    line(f"written: {record['out']}")
-    for name in sorted(os.listdir(record["out"])):
-        line(f"  {name}")
-
-
-def _decimal(text: str) -> str:
-    """An exact fraction for people."""
-    from pgsr.privacy import show
-
-    return show(Fraction(text))
+    else:
+        show_written(record["out"])
