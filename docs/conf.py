@@ -6,7 +6,12 @@ import itertools
 import re
 from importlib.metadata import version as installed
 
+from docutils import nodes
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.writers.html5 import HTML5Translator
 
 project = "pgsr"
 author = "The pgsr developers"
@@ -21,6 +26,9 @@ nitpicky = False  # types of dependencies have no pages here
 
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+# Formulas become MathML when the site is built: no script, nothing from the network.
+html_math_renderer = "mathml"
+myst_update_mathjax = False
 
 # The tree of links is the package as installed: apidoc reads folders and would miss pgsr.models.
 apidoc_modules = [
@@ -67,5 +75,18 @@ def readable(app: object, what: str, name: str, obj: object, options: object, li
     lines[:] = [line for blank, block in blocks for line in ([""] if blank else paragraph(list(block)))]
 
 
+def mathml(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
+    """Write a formula as MathML, which browsers show without a script; warn of what cannot be read."""
+    block = isinstance(node, nodes.math_block)
+    try:
+        formula = tex2mathml(node.astext(), as_block=block)
+    except MathError as error:
+        logging.getLogger(__name__).warning("formula %r: %s", node.astext(), error, location=node)
+        formula = ""
+    translator.body.append(f'<div class="math">{formula}</div>' if block else formula)
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> None:
+    app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
     app.connect("autodoc-process-docstring", readable)
