@@ -88,3 +88,20 @@ def finite_rows(x: Float64, name: str) -> None:
 def sums(codes: Int64, x: Any, m: int) -> Float64:
     """Sums (m,) of x (n,) over records with the same place in `codes` (n,)."""
     return np.bincount(codes, weights=x, minlength=m).astype(np.float64)
+
+
+def public_range(lower: Any, upper: Any) -> tuple[float, float]:
+    """The public range of an outcome, both ends finite; InputError unless lower < upper."""
+    where, way_out = "lower, upper", "give the smallest and the largest possible outcome"
+    if lower is None or upper is None:
+        raise InputError("only one end of the public range", where, way_out)
+    low, high = (number(end, name, -np.inf) for end, name in ((lower, "lower"), (upper, "upper")))
+    if low >= high:
+        raise InputError("the range of the outcome is empty", where, way_out)
+    return low, high
+
+
+def outcome_range(lower: Any, upper: Any) -> float:
+    """R = upper - lower, the width of `public_range`."""
+    low, high = public_range(lower, upper)
+    return high - low

@@ -196,15 +196,13 @@ def checked_draws(draws: Any) -> int:
 
 
 def draw_rho(posterior: Posterior, frame: AreaFrame, kind: Kind) -> float:
-    """The rho of one draw, see `pgsr.sae.guarantees`; InputError for marginals with moving records."""
+    """The rho of one draw, see `pgsr.sae.guarantees`; InputError for an unknown kind."""
     if kind not in ("joint", "marginals"):
         raise InputError("unknown kind of draw", "kind", "use joint or marginals")
-    own = own_rho(posterior, frame.sensitivity)
-    if kind == "joint":
-        return moving_rho(posterior, frame.sensitivity)[0] if frame.moves else float(own.max())
     if frame.moves:
-        raise InputError("marginals are for records that stay in their area", "kind", "use joint draws")
-    return float((own * (1.0 + posterior.correlation2_sum)).max())
+        return moving_rho(posterior, frame.sensitivity, kind)[0]
+    own = own_rho(posterior, frame.sensitivity)
+    return float((own if kind == "joint" else own * (1.0 + posterior.correlation2_sum)).max())
 
 
 def draw_sentences(kind: Kind, draws: int, rho: Fraction) -> tuple[str, ...]:

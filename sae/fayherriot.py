@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from pgsr.sae.checks import Float64, number, vector
-from pgsr.sae.fitting import METHODS, ModelVariance, Profile, confidential_model_variance
+from pgsr.sae.design import design_matrix
+from pgsr.sae.fitting import METHODS, ModelVariance, Profile, confidential_model_variance, likelihood
 from pgsr.sae.new_areas import NewAreas
-from pgsr.sae.posterior import Posterior
+from pgsr.sae.posterior import Posterior, sampling_variance
 
 KNOWN = "known"
 """The method of a fit whose model variance was given."""
@@ -97,18 +98,17 @@ def confidential_fit(
     m <= p.
     """
     known = 0.0 if model_variance is None else number(model_variance, "model variance")
-    start = Posterior(variance=variance, model_variance=known, design=design, names=names)
-    direct = vector(y, "direct estimates", start.m)
-    profile = Profile(direct, start.variance, start.design)
+    d = sampling_variance(variance)
+    x = design_matrix(design, d.size, names)
+    direct = vector(y, "direct estimates", d.size)
+    profile = Profile(direct, d, x)
     if model_variance is not None:
-        method, posterior = KNOWN, start
+        method = KNOWN
         estimate = ModelVariance(value=known, at_zero=known == 0, maxima=1, score=0.0)
     else:
         estimate = confidential_model_variance(profile, method)
-        posterior = Posterior(
-            variance=start.variance, model_variance=estimate.value, design=start.design, names=names
-        )
-    v, u, _, rest = profile.residuals(estimate.value)
+    posterior = Posterior(variance=d, model_variance=estimate.value, design=x, names=names)
+    v, u, r, rest = profile.residuals(estimate.value)
     leverage = (u * u).sum(axis=1)
     spread, bias = _moments(method, v, leverage)
     b = posterior.shrinkage
@@ -131,7 +131,7 @@ def confidential_fit(
         bias=bias,
         leverage=leverage,
         residuals=residuals,
-        log_likelihood=profile.log_likelihood(estimate.value, "ml"),
+        log_likelihood=likelihood(v, r, rest, "ml"),
     )
 
 

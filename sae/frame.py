@@ -27,7 +27,8 @@ class AreaFrame:
     sensitivity  Delta (m,) > 0, from `pgsr.sae.sensitivity`: how far one unit's record moves its area's
                  estimate
     design       X (m, p) of full rank; None for an intercept alone; `names` (p,) of its columns
-    weight_total W (m,) > 0, kish sum w^2 / W^2 (m,): of the public weights; where a mechanism needs them
+    weight_total W (m,) > 0, kish sum w^2 / W^2 (m,): where a mechanism needs them; of the public weights, or,
+                 if records move, planned figures
     unit         whose outcomes a record holds ("person", "household")
     moves        the sensitivities hold for a record that comes or goes (`free_weight_sensitivity`), and it
                  may go from one area to another; else weights and area labels are public and fixed
@@ -98,6 +99,8 @@ class AreaFrame:
         ]
         if self.moves:
             items.append("the bound on survey weights and the least weight total of an area behind it")
+            if self.kish is not None:
+                items.append("the planned weight totals and Kish factors, which are not those of the records")
         else:
             items.append("the survey weights, the sample sizes and the area of each record")
         return tuple(items)

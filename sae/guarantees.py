@@ -27,6 +27,7 @@ from pgsr.errors import InputError
 from pgsr.mechanism import Columns
 from pgsr.sae.checks import Float64, Int64, positive
 from pgsr.sae.conversions import PrivacyLoss, epsilon_exact, epsilon_simple
+from pgsr.sae.pairs import worst_pair
 from pgsr.sae.posterior import Posterior
 from pgsr.sae.statement import Variances, assumptions
 
@@ -204,26 +205,27 @@ def conservative_rho(posterior: Posterior, sensitivity: Any) -> Float64:
     return float(delta.max()) ** 2 / (2.0 * posterior.sigma2)
 
 
-def moving_rho(posterior: Posterior, sensitivity: Any) -> tuple[float, tuple[int, int]]:
-    """Rho of a joint draw when a record may move from area k to area l, and the worst pair (k, l).
+def moving_rho(
+    posterior: Posterior, sensitivity: Any, kind: Literal["joint", "marginals"] = "joint"
+) -> tuple[float, tuple[int, int]]:
+    """Rho of a draw when a record may move from area k to area l, and the worst pair (k, l); see `pairs`.
 
-    The shift has two coordinates of sizes at most Delta_k, Delta_l and any signs, so
-    rho_kl = rho_k + rho_l + Delta_k Delta_l |Sigma_kl| / (D_k D_l) <= (sqrt(rho_k) + sqrt(rho_l))^2.
-    A move changes weight totals: take the sensitivities of `free_weight_sensitivity`. One area: its rho.
+    With t_k = s_k Delta_k / D_k, s the posterior's factor. Joint: rho_k + rho_l + |t_k . t_l|, which is
+    Delta_k Delta_l |Sigma_kl| / (D_k D_l); at most the sum of Delta^2 / (2 D) for any A and X, as Sigma <= D.
+    Marginals: the squared shifts of all means add up, sum_i (M_ik delta_k + M_il delta_l)^2 / (2 sigma_i^2):
+    rho_k (1 + r_k) in place of rho_k and, since Sigma_ik = g1_i 1[i = k] + s_i . s_k, the product
+    sum_i Sigma_ik Sigma_il / sigma_i^2 = s_k' [(g1_k / sigma_k^2 + g1_l / sigma_l^2) I + W] s_l over D_k D_l,
+    W = sum_i s_i s_i' / sigma_i^2. A move changes weight totals: take the sensitivities of
+    `free_weight_sensitivity`. One area: its rho.
     """
     delta = positive(sensitivity, "sensitivity", posterior.m)
     own = own_rho(posterior, delta)
-    best, pair = float(own.max()), (int(own.argmax()),) * 2
-    order = np.argsort(-own, kind="stable")
-    root = np.sqrt(own[order])
-    t = posterior.factor[order] * (delta / posterior.variance)[order][:, None]
-    for a in range(posterior.m - 1):
-        # No pair with this or a later first area can beat the best.
-        if (root[a] + root[a + 1]) ** 2 <= best:
-            break
-        stop = a + 1 + int(np.count_nonzero((root[a] + root[a + 1 :]) ** 2 > best))
-        both = own[order[a]] + own[order[a + 1 : stop]] + np.abs(t[a + 1 : stop] @ t[a])
-        if both.size and float(both.max()) > best:
-            best = float(both.max())
-            pair = (int(order[a]), int(order[a + 1 + int(both.argmax())]))
-    return best, pair
+    t = posterior.factor * (delta / posterior.variance)[:, None]
+    if kind == "joint":
+        return worst_pair(own, t, t)
+    live = posterior.sigma2 > 0
+    sigma2 = np.where(live, posterior.sigma2, 1.0)
+    middle = (posterior.factor / sigma2[:, None]).T @ posterior.factor
+    kept = (posterior.g1 / sigma2)[:, None] * t
+    right = np.hstack([kept + t @ middle, t])
+    return worst_pair(own * (1.0 + posterior.correlation2_sum), np.hstack([t, kept]), right)

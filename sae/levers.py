@@ -12,10 +12,9 @@ import numpy as np
 
 from pgsr.errors import InputError
 from pgsr.mechanism import Columns
-from pgsr.sae.checks import Float64, number, positive
+from pgsr.sae.checks import Float64, number, outcome_range, positive
 from pgsr.sae.guarantees import free_rho, own_rho
 from pgsr.sae.posterior import Posterior
-from pgsr.sae.sensitivity import outcome_range
 from pgsr.sae.stages import floored_variance
 
 _ROUNDS = 10_000

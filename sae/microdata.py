@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pgsr.errors import InputError
-from pgsr.sae.checks import Float64, Int64, labels, number, positive, refuse, sums, vector
+from pgsr.sae.checks import Float64, Int64, labels, positive, public_range, refuse, sums, vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,8 +44,9 @@ class Microdata:
         outcome = vector(self.outcome, "outcome")
         n = outcome.size
         weight = positive(self.weight, "weight", n, "leave out records without a positive weight")
-        lower, upper = public_range(self.lower, self.upper)
-        if self.lower is None:
+        binary = self.lower is None and self.upper is None
+        lower, upper = (0.0, 1.0) if binary else public_range(self.lower, self.upper)
+        if binary:
             unfit, way_out = (outcome != 0) & (outcome != 1), "give the public range, lower and upper"
             refuse(unfit, "an outcome is not 0 or 1", "outcome", way_out)
         unfit = (outcome < lower) | (outcome > upper)
@@ -83,11 +84,17 @@ class Microdata:
         return len(self.areas)
 
     @property
+    def span(self) -> tuple[float, float]:
+        """The outcome's public range."""
+        assert self.lower is not None  # since the checks
+        assert self.upper is not None
+        return self.lower, self.upper
+
+    @property
     def width(self) -> float:
         """R, the width of the outcome's public range: how far one outcome can move."""
-        assert self.upper is not None
-        assert self.lower is not None
-        return self.upper - self.lower
+        lower, upper = self.span
+        return upper - lower
 
     @property
     def counts(self) -> Int64:
@@ -97,19 +104,6 @@ class Microdata:
     def sum_by_area(self, x: Float64) -> Float64:
         """Sums (m,) of x (n,) over the records of each area."""
         return sums(self.area_codes, x, self.m)
-
-
-def public_range(lower: float | None, upper: float | None) -> tuple[float, float]:
-    """The public range of the outcome, (0, 1) if neither end is given; InputError unless lower < upper."""
-    where, way_out = "lower, upper", "give the smallest and the largest possible outcome"
-    if lower is None and upper is None:
-        return 0.0, 1.0
-    if lower is None or upper is None:
-        raise InputError("only one end of the public range", where, way_out)
-    low, high = number(lower, "lower", -np.inf), number(upper, "upper", -np.inf)
-    if low >= high:
-        raise InputError("the public range is empty", where, way_out)
-    return low, high
 
 
 def encode(x: Any, name: str, n: int) -> Int64:

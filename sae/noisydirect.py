@@ -46,7 +46,8 @@ STEPS = 4096
 """d: grid steps to a sensitivity; what rounding adds to the variance is below 1e-7 of Delta^2."""
 
 _ACCURACY = Fraction(1, 2**19)
-_FARTHEST = 1 << 52
+_FARTHEST = 1 << 43
+"""Up to here, 2^31 Delta, three roundings of an estimate to float64 stay below 2^-20 Delta."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -175,7 +176,7 @@ class NoisyDirectMechanism:
             ratio = Fraction(float(value)) / step
             point = (2 * ratio.numerator + ratio.denominator) // (2 * ratio.denominator)
             if abs(point) > _FARTHEST:
-                way_out = "check both against the public range of the outcome"
+                way_out = "check both, and count the outcome from the lower end of its public range"
                 raise InputError("too large for its sensitivity", f"direct estimate of '{label}'", way_out)
             points.append(point)
         return np.array(points, dtype=np.int64)

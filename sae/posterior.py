@@ -50,11 +50,7 @@ class Posterior:
     triangle: Float64 = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        d = positive(
-            self.variance, "sampling variance", way_out="merge the area, smooth or floor its variance"
-        )
-        if d.size == 0:
-            raise InputError("no areas", "sampling variance", "give at least one area")
+        d = sampling_variance(self.variance)
         a = number(self.model_variance, "model variance")
         x = design_matrix(self.design, d.size, self.names)
         v = d + a
@@ -170,3 +166,11 @@ class Posterior:
         """Beta (p,) of the same joint draw as `draw` with the same w: beta_WLS + R^-1 w."""
         shared = vector(w, "normals of beta", self.p)
         return np.linalg.solve(self.triangle, self.coordinates(y) + shared).astype(np.float64)
+
+
+def sampling_variance(variance: Any) -> Float64:
+    """D (m,) > 0 of at least one area; InputError naming the first row that is not above 0."""
+    d = positive(variance, "sampling variance", way_out="merge the area, smooth or floor its variance")
+    if d.size == 0:
+        raise InputError("no areas", "sampling variance", "give at least one area")
+    return d

@@ -15,23 +15,15 @@ between areas.
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 import numpy as np
 
 from pgsr.errors import InputError
-from pgsr.sae.checks import Float64, Int64, number, positive, refuse
+from pgsr.sae.checks import Float64, Int64, outcome_range, positive, refuse
+from pgsr.sae.pairs import two_largest
 
 Estimator = Literal["hajek", "ht_mean", "ht_total"]
-
-
-def outcome_range(lower: Any, upper: Any) -> float:
-    """R = upper - lower; InputError unless both are finite and lower < upper."""
-    low, high = (number(value, name, -math.inf) for value, name in ((lower, "lower"), (upper, "upper")))
-    if low >= high:
-        raise InputError("the range of the outcome is empty", "lower, upper", "give a public range")
-    return high - low
 
 
 def area_index(area: Any, n: int) -> tuple[tuple[str, ...], Int64]:
@@ -106,9 +98,13 @@ def free_weight_sensitivity(others: Any, largest: Any, *, lower: float = 0.0, up
     return outcome_range(lower, upper) * top / (s + top)
 
 
-def national_sensitivity(sensitivity: Float64, weight_total: Float64) -> float:
-    """Delta_N = max_k W_k Delta_k / W of the national mean sum_k W_k y_k / W, when one area's y changes."""
-    return float((weight_total * sensitivity).max() / weight_total.sum())
+def national_sensitivity(sensitivity: Float64, weight_total: Float64, *, moves: bool = False) -> float:
+    """How far sum_k W_k y_k / W, with fixed W, moves when one area's y changes: max_k W_k Delta_k / W.
+
+    With `moves` two areas' y change: the sum of the two largest.
+    """
+    reach = weight_total * sensitivity / weight_total.sum()
+    return two_largest(reach) if moves else float(reach.max())
 
 
 def clipped_square_sensitivity(sensitivity: Float64, cap: float) -> Float64:

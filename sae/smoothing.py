@@ -14,20 +14,20 @@ import numpy as np
 from pgsr.errors import InputError
 from pgsr.sae.checks import Float64, number, positive, refuse, vector
 from pgsr.sae.design import design_matrix
-from pgsr.sae.weights import WeightDiagnostics
 
 
 def kish_variance(
-    weights: WeightDiagnostics,
+    kish: Any,
     *,
     prevalence: float | None = None,
     unit_variance: float | None = None,
     design_effect: Any = 1.0,
 ) -> Float64:
-    """D (m,) = s^2 sum w^2/(sum w)^2 deff: one unit variance for all areas, Kish's effect of the weights.
+    """D (m,) = s^2 deff kish: of a Hajek mean of independent outcomes with one unit variance for all areas.
 
-    s^2 is p(1 - p) of a pooled `prevalence` in (0, 1), or `unit_variance` > 0; `design_effect` > 0, a number
-    or (m,), is for clustering. As public as these and the weights. Raises InputError for anything else.
+    kish (m,) = sum w^2/(sum w)^2 of the weights; s^2 is p(1 - p) of a pooled `prevalence` in (0, 1), or
+    `unit_variance` > 0; `design_effect` > 0, a number or (m,), is for clustering. As public as these and the
+    weights. Raises InputError for anything else.
     """
     if (prevalence is None) == (unit_variance is None):
         raise InputError("not one of the two", "prevalence, unit_variance", "give either")
@@ -35,11 +35,11 @@ def kish_variance(
         spread = number(unit_variance, "unit_variance", above=True)
     else:
         spread = bernoulli_variance(prevalence)
-    m = weights.counts.size
-    effect = positive(
-        np.full(m, design_effect) if np.ndim(design_effect) == 0 else design_effect, "design effect", m
-    )
-    return spread * effect / weights.effective_n
+    factors = positive(kish, "kish")
+    effect = design_effect
+    if np.ndim(effect) == 0:
+        effect = np.full(factors.size, effect)
+    return spread * factors * positive(effect, "design effect", factors.size)
 
 
 def bernoulli_variance(prevalence: Any) -> float:

@@ -18,19 +18,32 @@ draws.
    at most max_k Delta_k^2 / (2 D'_k) <= rho_draw / L, for every p~, beta~, A~ (`free_rho`).
 
 By adaptive composition of zCDP the whole costs rho_p + rho_b + rho_A + rho_draw.
+
+Records that move (`AreaFrame.moves`) change two areas, k and l, by at most Delta_k and Delta_l. W_k and
+kish_k are then public figures of the plan, not sums of the records' weights, so all of the above is a
+function of y alone, and each stage pays for two coordinates:
+1. Delta_N is the sum of the two largest W_k Delta_k / W.
+2. With f_k = Delta_k omega_k R^-T x_k, G = R'R, the shift costs at most |f_k|^2 + |f_l|^2 + 2 |f_k . f_l|
+   over 2 t^2 (`pairs`); t^2 = that, at the worst pair, over 2 rho_b.
+3. Two terms of T change: GS is the sum of the two largest a_k (2 C Delta_k - Delta_k^2).
+4. The shift delta of a joint draw costs delta' D^-1 Sigma D^-1 delta / 2 <= delta' D^-1 delta / 2, as
+   Sigma <= D, so at most the sum of two Delta_k^2 / (2 D'_k): the floor is at half of rho_draw.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from pgsr.sae.checks import Float64
 from pgsr.sae.frame import AreaFrame
 from pgsr.sae.normals import grid_step
+from pgsr.sae.pairs import two_largest, worst_pair
 from pgsr.sae.sensitivity import clipped_square_sensitivity, national_sensitivity
+from pgsr.sae.smoothing import kish_variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,10 +73,15 @@ class RegressionStage:
         x, omega, delta = self.frame.design, self.omega, self.frame.sensitivity
         u, r = np.linalg.qr(np.sqrt(omega)[:, None] * x)
         metric = (u * u).sum(axis=1) / omega  # x_k'G^-1 x_k
-        t2 = float(((delta * omega) ** 2 * metric).max()) / (2.0 * self.rho_b)
+        # f_k = Delta_k omega_k R^-T x_k, with sqrt(omega) X = U R.
+        f = u * (delta * np.sqrt(omega))[:, None]
+        squares = (f * f).sum(axis=1) / 2
+        moves = self.frame.moves
+        t2 = (worst_pair(squares, f, f)[0] if moves else float(squares.max())) / self.rho_b
         inverse = np.linalg.solve(r, np.eye(r.shape[0]))
         share = omega / omega.sum()
-        reach = float((share * clipped_square_sensitivity(delta, self.clip)).max())
+        terms = share * clipped_square_sensitivity(delta, self.clip)
+        reach = two_largest(terms) if moves else float(terms.max())
         put = object.__setattr__
         put(self, "beta_map", np.linalg.solve(r, u.T * np.sqrt(omega)))
         put(self, "beta_root", math.sqrt(t2) * inverse)
@@ -90,12 +108,13 @@ class RegressionStage:
 
 def proportion_scale(frame: AreaFrame, rho_p: float) -> float:
     """The noise Delta_N / sqrt(2 rho_p) of stage 1."""
-    return national_sensitivity(frame.sensitivity, frame.weight_total) / math.sqrt(2.0 * rho_p)
+    reach = national_sensitivity(frame.sensitivity, frame.weight_total, moves=frame.moves)
+    return reach / math.sqrt(2.0 * rho_p)
 
 
-def binary_variance(proportion: float, kish: Float64, deff: Float64) -> Float64:
+def binary_variance(proportion: float, kish: Float64, deff: Any) -> Float64:
     """D_k = p (1 - p) deff sum w^2/W^2 (m,): the variance of a Hajek proportion of independent outcomes."""
-    return proportion * (1.0 - proportion) * kish * deff
+    return kish_variance(kish, prevalence=proportion, design_effect=deff)
 
 
 def floored_variance(variance: Float64, sensitivity: Float64, rho: float, draws: int = 1) -> Float64:

@@ -45,7 +45,8 @@ class MeasuredStages:
 class ThreeStageMechanism:
     """Joint posterior draws of area proportions whose D and A are estimated privately on the way.
 
-    frame      with `weight_total` and `kish`; estimates are Hajek means of a 0/1 outcome, weights fixed
+    frame      with `weight_total` and `kish`; estimates are Hajek means of a 0/1 outcome. If records may
+               move, these two are planned figures, and every stage pays for two areas
     rho_p, rho_b, rho_a, rho_draw   for the national proportion, the regression, the model variance and all
                draws together; the cost is their sum, whatever is found on the way
     clip       C > 0: residuals count up to C (4 standard deviations or more, else A~ is too small)
@@ -78,8 +79,6 @@ class ThreeStageMechanism:
         for name in ("weight_total", "kish"):
             if getattr(frame, name) is None:
                 raise InputError("not in the frame", name, "compute it from the public weights")
-        if frame.moves:
-            raise InputError("the stages need fixed weights", "frame", "use a frame whose records stay")
         if bool((frame.sensitivity > 1).any()):
             raise InputError("above 1 for a proportion", "sensitivity", "give that of a Hajek mean of 0/1")
         put(self, "clip", number(self.clip, "clip", above=True))
@@ -186,7 +185,10 @@ class ThreeStageMechanism:
         variance = self._variance(proportion)
         # A larger A~ than this changes nothing, and keeps the arithmetic finite.
         a = min(self._stage(proportion).model_variance(square, variance), 1e6)
-        floored = floored_variance(variance, self.frame.sensitivity, float(self.rho_draw), self.draws)
+        coordinates = 2 if self.frame.moves else 1
+        floored = floored_variance(
+            variance, self.frame.sensitivity, float(self.rho_draw), coordinates * self.draws
+        )
         return Posterior(variance=floored, model_variance=a, design=self.frame.design, names=self.frame.names)
 
     def measurements(self, measured: MeasuredStages) -> Tables:

@@ -16,8 +16,8 @@ import numpy as np
 
 from pgsr.errors import InputError
 from pgsr.mechanism import Columns
-from pgsr.sae.checks import Float64, number, positive
-from pgsr.sae.sensitivity import area_index, outcome_range
+from pgsr.sae.checks import Float64, number, outcome_range, positive
+from pgsr.sae.sensitivity import area_index
 
 _HALVINGS = 60
 

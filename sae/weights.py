@@ -32,6 +32,11 @@ class WeightDiagnostics:
         return self.largest * self.counts / self.total
 
     @property
+    def kish(self) -> Float64:
+        """Kish factor sum w^2 / (sum w)^2: what unit variances are multiplied by in a Hajek mean."""
+        return self.squares / self.total**2
+
+    @property
     def effective_n(self) -> Float64:
         """Kish's effective sample size (sum w)^2 / sum w^2."""
         return self.total**2 / self.squares

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pgsr.config.reals import real_numbers, refuse_cells
 from pgsr.errors import InputError
-from pgsr.tables import LIMIT, Table, read_table
+from pgsr.tables import Table, read_table
 
 if TYPE_CHECKING:
     from pgsr.inequality.domain import Domain
     from pgsr.inequality.incomes import Incomes
 
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 _ROW = re.compile(r"(incomes|groups), row (\d+)")
 
 _FLAGS = {
@@ -55,40 +55,6 @@ _OPTIONS = {
 """How the option is called that a parameter of the library comes from."""
 
 
-def numbers(table: Table, name: str) -> NDArray[np.float64]:
-    """One column of real numbers as float64, from numbers or their text.
-
-    Raises InputError for missing cells, NaN, text that is no number, and magnitudes above 2^53, naming the
-    row and not the value.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = table.column(name)
-    kind = column.type
-    if pa.types.is_null(kind):
-        column, kind = column.cast(pa.float64()), pa.float64()
-    refuse(table, name, np.asarray(column.is_null(nan_is_null=True)), "missing value", "fill every cell")
-    if pa.types.is_large_string(kind):
-        text = pc.utf8_trim_whitespace(column)
-        empty = np.asarray(pc.binary_length(text)) == 0
-        refuse(table, name, empty, "missing value", "fill every cell")
-        bad = np.asarray(pc.invert(pc.match_substring_regex(text, _NUMBER)))
-        refuse(table, name, bad, "not a number", "give numbers such as 12000 or 12000.50")
-        column = pc.replace_substring_regex(text, r"^\+", "")
-    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise InputError(f"column of type {kind}", table.where(name), "give numbers")
-    values = np.asarray(column.cast(pa.float64(), safe=False))
-    refuse(table, name, np.abs(values) > LIMIT, "magnitude above 2^53", "give smaller numbers")
-    return values
-
-
-def refuse(table: Table, name: str, bad: NDArray[np.bool_], what: str, way_out: str) -> None:
-    """Raise InputError naming the first row where `bad` holds."""
-    if bad.any():
-        raise InputError(what, table.where(name, int(np.argmax(bad))), way_out)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncomeFile:
     """CONFIDENTIAL: the table of a file, and its columns of incomes and, perhaps, of group labels."""
@@ -107,10 +73,10 @@ class IncomeFile:
         return found
 
     def values(self) -> NDArray[np.float64]:
-        """The incomes; see `numbers`. Raises InputError for a negative one."""
-        values = numbers(self.table, self.column)
+        """The incomes; see `real_numbers`. Raises InputError for a negative one."""
+        values = real_numbers(self.table, self.column)
         way_out = "set it to 0 or leave it out, by a rule that you state"
-        refuse(self.table, self.column, values < 0, "a negative income", way_out)
+        refuse_cells(self.table, self.column, values < 0, "a negative income", way_out)
         return values
 
     def inside(self, shift: float, domain: Domain, *, clip: bool) -> NDArray[np.float64]:
@@ -121,7 +87,7 @@ class IncomeFile:
         if not clip:
             outside = (x < domain.lower) | (x > domain.upper)
             way_out = "choose other bounds without looking at the data, or accept clipping"
-            refuse(self.table, self.column, outside, "an income outside the bounds", way_out)
+            refuse_cells(self.table, self.column, outside, "an income outside the bounds", way_out)
         return domain.clip(x)
 
     def incomes(self) -> Incomes:
@@ -139,9 +105,9 @@ class IncomeFile:
         labels = table.text(self.group).to_pylist()
         first = {label: place for place, label in reversed(list(enumerate(labels)))}
         twice = np.array([first[label] < place for place, label in enumerate(labels)], dtype=np.bool_)
-        refuse(table, self.group, twice, "a label twice", "give every group one row")
+        refuse_cells(table, self.group, twice, "a label twice", "give every group one row")
         counts = table.integers("n", minimum=0)
-        refuse(table, "n", counts == 0, "an empty group", "leave it out: its index is not defined")
+        refuse_cells(table, "n", counts == 0, "an empty group", "leave it out: its index is not defined")
         return dict(zip(labels, counts.tolist(), strict=True))
 
     @contextmanager

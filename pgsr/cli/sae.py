@@ -25,6 +25,7 @@ from pgsr.cli.sae_direct import direct as direct_estimates
 from pgsr.cli.sae_example import example
 from pgsr.cli.sae_levers import levers
 from pgsr.cli.sae_release import release
+from pgsr.cli.sae_review import review
 
 app = typer.Typer(help="Small area estimation (Fay-Herriot): fits, guarantees, private releases, levers.")
 
@@ -138,4 +139,5 @@ def guarantee(
 app.command("direct")(direct_estimates)
 app.command("release")(release)
 app.command("levers")(levers)
+app.command("review")(review)
 app.command("example")(example)

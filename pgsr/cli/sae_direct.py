@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,13 +12,6 @@ from pgsr.cli.options import Json, new_place
 from pgsr.cli.output import emit, heading, line, paragraph, table
 from pgsr.cli.sae_shown import MOST_ROWS
 from pgsr.errors import InputError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pgsr.sae.direct import ConfidentialDirect
-    from pgsr.sae.microdata import Microdata
 
 
 class Variance(StrEnum):
@@ -89,37 +82,48 @@ def direct(
     as_json: Json = False,
 ) -> None:
     """CONFIDENTIAL analysis: direct estimates by area from survey records; sensitivities from weights."""
+    from pgsr.config.sae_records import RecordColumns, read_microdata
     from pgsr.config.sae_table import AreaTable
     from pgsr.sae.direct import confidential_direct
-    from pgsr.sae.microdata import Microdata
+    from pgsr.sae.records import confidential_variance, record_facts
+    from pgsr.sae.smoothing import kish_variance
 
     new_place(out, "table", endings=(".csv",))
     if out.exists():
         raise InputError("exists already", str(out), "give --out another name, or remove it")
     records = AreaTable.read(file, area)
-    labels = records.table.text(area).to_pylist()
+    columns = RecordColumns(
+        outcome=outcome,
+        weight=weight,
+        area=area,
+        strata=strata,
+        psu=psu,
+        household=household,
+        lower=lower,
+        upper=upper,
+    )
     places = {
         "outcome": records.table.where(outcome),
         "lower, upper": "--lower, --upper",
         "prevalence": "--prevalence",
     }
-    columns = {"outcome": outcome, "household": household or ""}
-    with records.named(places, columns, {"choose single_psu": "give --single-psu"}):
-        data = Microdata(
-            outcome=records.numbers(outcome),
-            weight=records.positive(weight, "leave out records without a positive weight"),
-            area=labels,
-            areas=tuple(sorted(set(labels))),
-            lower=lower,
-            upper=upper,
-            strata=None if strata is None else records.table.text(strata),
-            psu=None if psu is None else records.table.text(psu),
-            units=None if household is None else records.table.text(household),
-        )
-        found = confidential_direct(data)
-        variance = _variance(data, found, prevalence, method, single_psu)
-        made = {"area": list(data.areas), "y": found.estimate, "D": variance}
-        made |= _public(data, labels, household)
+    with records.named(places, columns.rows(), {"choose single_psu": "give --single-psu"}):
+        data = read_microdata(records, columns)
+        found, facts = confidential_direct(data), record_facts(data)
+        if prevalence is not None:
+            variance = kish_variance(facts.kish, prevalence=prevalence)
+        else:
+            variance = confidential_variance(data, found, method.value, single_psu.value).variance
+    made = {
+        "area": list(data.areas),
+        "y": found.estimate,
+        "D": variance,
+        "delta": facts.sensitivity,
+        "n": facts.counts,
+        "weight_total": facts.weight_total,
+        "kish": facts.kish,
+        "ratio": facts.ratio,
+    }
     _write(out, made)
     rows = [dict(zip(made, row, strict=True)) for row in zip(*_lists(made), strict=True)]
     record = {
@@ -134,55 +138,6 @@ def direct(
         emit(record)
     else:
         _show(record)
-
-
-def _variance(
-    data: Microdata,
-    found: ConfidentialDirect,
-    prevalence: float | None,
-    method: Variance,
-    single: SinglePsu,
-) -> NDArray[np.float64]:
-    """D (m,): from a public prevalence and the weights, or estimated from the records."""
-    from pgsr.sae import replicates
-    from pgsr.sae.smoothing import kish_variance
-    from pgsr.sae.variances import confidential_taylor
-    from pgsr.sae.weights import weight_diagnostics
-
-    if prevalence is not None:
-        weights = weight_diagnostics(data.weight, data.area_codes, data.m)
-        return kish_variance(weights, prevalence=prevalence)
-    if method in (Variance.TAYLOR, Variance.DOMAINS):
-        areas_are = "strata" if method is Variance.TAYLOR else "domains"
-        return confidential_taylor(data, found, areas_are=areas_are, single_psu=single.value).variance
-    scheme = getattr(replicates, method.value)(data)
-    return replicates.confidential_replicate_variance(data, found, scheme).variance
-
-
-def _public(data: Microdata, labels: list[str], household: str | None) -> dict[str, Any]:
-    """Columns by area from the weights alone."""
-    import numpy as np
-
-    from pgsr.sae.sensitivity import mean_sensitivity
-    from pgsr.sae.weights import weight_diagnostics
-
-    weights = weight_diagnostics(data.weight, data.area_codes, data.m)
-    lower: Any = data.lower
-    upper: Any = data.upper
-    delta = mean_sensitivity(
-        data.weight,
-        np.array(labels, dtype=np.str_),
-        lower=lower,
-        upper=upper,
-        household=None if household is None else data.unit_codes,
-    )
-    return {
-        "delta": delta,
-        "n": weights.counts,
-        "weight_total": weights.total,
-        "kish": 1.0 / weights.effective_n,
-        "ratio": weights.ratio,
-    }
 
 
 def _lists(columns: dict[str, Any]) -> list[list[Any]]:

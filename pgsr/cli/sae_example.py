@@ -1,4 +1,4 @@
-"""`pgsr sae example`: a small made-up survey by area, and a configuration, to try the commands on."""
+"""`pgsr sae example`: a small made-up survey, by area and by record, and configurations to try."""
 
 from __future__ import annotations
 
@@ -32,34 +32,28 @@ Spruce,0.1107,0.002148,0.03887,0.24,94,22125,0.01685
 """Made up: a share y by area, its sampling variance D from a public prevalence and the weights, sensitivity
 delta, a covariate x, sample size n, and sums of the weights."""
 
-RECORDS = """\
-area,sick,w
-Ash,1,10
-Ash,0,40
-Ash,1,52
-Ash,0,51
-Ash,0,614
-Ash,0,47
-Ash,0,38
-Ash,0,46
-Birch,1,51
-Birch,0,52
-Birch,1,177
-Birch,1,42
-Birch,0,88
-Birch,0,50
-Birch,1,121
-Birch,0,31
-Cedar,0,111
-Cedar,1,64
-Cedar,1,8
-Cedar,0,31
-Cedar,0,73
-Cedar,0,44
-Cedar,0,61
-Cedar,0,160
+PUBLIC = """\
+area,x
+Ash,0.21
+Birch,0.19
+Cedar,0.28
+Dogwood,0.16
+Elm,0.14
+Fir,0.29
 """
-"""Made up: records of another survey, an outcome and a weight each."""
+"""Made up: a covariate x of the areas of the records."""
+
+
+def _records() -> str:
+    """Made up: records of another survey, an outcome and a weight each, two to a household."""
+    lines = ["area,sick,w,home"]
+    for k, row in enumerate(PUBLIC.splitlines()[1:]):
+        name, _, x = row.partition(",")
+        for j in range(48 + 7 * k):
+            sick = int((37 * j + 11 * k) % 100 < 100 * float(x))
+            lines.append(f"{name},{sick},{20 + (29 * j + 13 * k) % 61},{name}-{j // 2}")
+    return "\n".join(lines) + "\n"
+
 
 CONFIG = """\
 [areas]
@@ -79,25 +73,56 @@ model_variance = 0.001
 ledger = "ledger.jsonl"
 """
 
+FROM_RECORDS = """\
+[records]
+file = "records.csv"
+outcome = "sick"
+weight = "w"
+prevalence = 0.2
 
-FILES = {"areas.csv": AREAS, "records.csv": RECORDS, "release.toml": CONFIG}
+[areas]
+file = "public.csv"
+covariates = ["x"]
+
+[release]
+kind = "joint"
+variances = "public"
+source = "the prevalence and the model of an earlier survey"
+model_variance = 0.003
+
+[privacy]
+ledger = "ledger.jsonl"
+"""
+
+
+def _files() -> dict[str, str]:
+    return {
+        "areas.csv": AREAS,
+        "release.toml": CONFIG,
+        "records.csv": _records(),
+        "public.csv": PUBLIC,
+        "from-records.toml": FROM_RECORDS,
+    }
 
 
 def example(
     out: Annotated[Path, typer.Option(help="The new folder.", show_default=False)], as_json: Json = False
 ) -> None:
-    """Write a small made-up survey by area and a configuration, to try the other commands on."""
+    """Write a small made-up survey, by area and by record, and configurations to try the commands on."""
     from pgsr.atomic import atomic_dir
 
     new_folder(out)
+    files = _files()
     with atomic_dir(out) as temporary:
-        for name, text in FILES.items():
+        for name, text in files.items():
             (temporary / name).write_text(text, encoding="utf-8")
     columns = AREAS.partition("\n")[0].split(",")
     if as_json:
-        emit({"out": out, "files": list(FILES), "columns": columns, "made_up": True})
+        emit({"out": out, "files": list(files), "columns": columns, "made_up": True})
         return
     line(f"written: {out / 'areas.csv'}, columns {', '.join(columns)}; made up")
-    line(f"written: {out / 'records.csv'}, records of another survey; made up")
-    line(f"written: {out / 'release.toml'}; its ledger is to be made first:")
+    line(f"written: {out / 'release.toml'}, a release of it")
+    line(f"written: {out / 'records.csv'} and public.csv, another survey by record; made up")
+    line(f"written: {out / 'from-records.toml'}, a release of it")
+    line("the ledger of both is to be made first:")
     line(f"pgsr ledger create {out / 'ledger.jsonl'} --rho 1 --neighbours substitute")

@@ -72,7 +72,7 @@ def _ledger(settings: SaeConfig, config: Path) -> Ledger | None:
     from pgsr.ledger import Ledger
     from pgsr.privacy import Kind, Neighbours
 
-    name, unit = settings.privacy.ledger, settings.areas.unit
+    name, unit = settings.privacy.ledger, settings.unit
     if name == NO_LEDGER:
         return None
     path = config.parent / name

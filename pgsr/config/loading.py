@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Collection
 from decimal import Decimal
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pydantic import ValidationError, model_validator
 
@@ -24,6 +25,8 @@ from pgsr.errors import InputError
 
 NO_LEDGER = "none"
 """The value of `privacy.ledger` that asks for no ledger; for seeded experiments only."""
+
+_DATA_KINDS = ("persons", "units", "histogram", "long")
 
 
 class ReleaseConfig(Part):
@@ -62,10 +65,19 @@ class ReleaseConfig(Part):
 def load_config(path: str | Path) -> ReleaseConfig:
     """Read a release configuration; InputError names the file and the key."""
     path = Path(path)
+    record = read_toml(path)
+    try:
+        return ReleaseConfig.model_validate(record, context={"base": path.parent})
+    except ValidationError as error:
+        refuse_key(error, path, "docs/formats.md", _DATA_KINDS)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The keys of a TOML file, its fractions as decimals; InputError names the file."""
     text = ""
     try:
         text = path.read_bytes().decode("utf-8")
-        record = tomllib.loads(text, parse_float=Decimal)
+        return tomllib.loads(text, parse_float=Decimal)
     except FileNotFoundError:
         raise InputError("no such file", str(path), "check the path") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -80,16 +92,14 @@ def load_config(path: str | Path) -> ReleaseConfig:
         raise InputError("not TOML (nested too deeply)", str(path), "correct the file") from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", str(path), "check the path") from None
-    try:
-        return ReleaseConfig.model_validate(record, context={"base": path.parent})
-    except ValidationError as error:
-        _refuse(error, path)
 
 
-def _refuse(error: ValidationError, path: Path) -> NoReturn:
-    """Raise an InputError that names file and key of the first thing that is wrong."""
+def refuse_key(error: ValidationError, path: Path, page: str, tags: Collection[str] = ()) -> NoReturn:
+    """Raise an InputError that names file and key of the first thing that is wrong.
+
+    `page` is where the keys are documented, `tags` are the kinds that tell forms of one table apart.
+    """
     first = error.errors(include_url=False, include_input=False)[0]
-    tags = {"persons", "units", "histogram", "long"}
     steps = [str(step + 1) if isinstance(step, int) else step for step in first["loc"] if step not in tags]
     key = ".".join(steps)
     key = key if key.isprintable() else ascii(key)
@@ -98,11 +108,12 @@ def _refuse(error: ValidationError, path: Path) -> NoReturn:
     cause = context.get("error")
     if isinstance(cause, InputError):
         raise InputError(cause.what, where, cause.way_out) from None
+    kinds = f"use {', '.join(tags)}"
     what, way_out = {
-        "extra_forbidden": (f"unknown key {key!r}", "see docs/formats.md for the keys there are"),
+        "extra_forbidden": (f"unknown key {key!r}", f"see {page} for the keys there are"),
         "missing": (f"key {key!r} is missing", "add it"),
-        "union_tag_not_found": (f"key '{key}.kind' is missing", "use persons, units, histogram or long"),
-        "union_tag_invalid": ("unknown kind of data", "use persons, units, histogram or long"),
+        "union_tag_not_found": (f"key '{key}.kind' is missing", kinds),
+        "union_tag_invalid": ("unknown kind of data", kinds),
     }.get(kind, ("", "correct it"))
     if not what:
         what = str(cause) if cause is not None else first["msg"]

@@ -2,137 +2,59 @@
 
 from __future__ import annotations
 
-import math
-import tomllib
-from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
 
-from pydantic import Field, PlainValidator, StrictBool, StrictInt, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
-from pgsr.config.loading import NO_LEDGER
-from pgsr.config.parts import Exact, File, Part, Text
-from pgsr.errors import InputError
+from pgsr.config.loading import NO_LEDGER, read_toml, refuse_key
+from pgsr.config.parts import Part
+from pgsr.config.sae_parts import (
+    DP,
+    INVARIANT,
+    JOINT,
+    PUBLIC,
+    AreasPart,
+    RecordsPart,
+    ReleasePart,
+    SaePrivacyPart,
+)
 
-
-def _real(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        raise ValueError("not a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError("not a finite number")
-    return number
-
-
-def _column_or_real(value: Any) -> str | float:
-    if isinstance(value, str) and value:
-        return value
-    return _real(value)
-
-
-Real = Annotated[float, PlainValidator(_real)]
-ColumnOrReal = Annotated[str | float, PlainValidator(_column_or_real)]
-
-JOINT, MARGINALS, NOISY = "joint", "marginals", "noisy-direct"
-PUBLIC, DP, INVARIANT = "public", "dp", "invariant"
-
-_STAGES = {"rho_p", "rho_b", "rho_a", "rho_draw", "clip", "reference", "clamp"}
-_ALWAYS = {"kind", "variances"}
-_KEYS: dict[tuple[str, str], tuple[set[str], set[str]]] = {
-    (JOINT, PUBLIC): ({"model_variance", "source"}, {"draws", "limit", "reshrink"}),
-    (MARGINALS, PUBLIC): ({"model_variance", "source"}, {"draws", "limit"}),
-    (JOINT, DP): (_STAGES, {"draws", "weighting", "reshrink"}),
-    (JOINT, INVARIANT): (set(), {"draws", "model_variance", "method"}),
-    (MARGINALS, INVARIANT): (set(), {"draws", "model_variance", "method"}),
-    (NOISY, PUBLIC): ({"rho"}, {"model_variance", "method"}),
-    (NOISY, DP): ({"rho"}, {"model_variance", "method", "clamp"}),
-}
-"""Of each kind of release and origin of variances, the keys of `[release]` that it needs, and may have."""
-
-
-class AreasPart(Part):
-    """`[areas]`: a file, one row an area, and its columns; those of weights are for variances = "dp"."""
-
-    file: File
-    direct: Text
-    area: Text | None = None
-    sensitivity: ColumnOrReal
-    variance: Text | None = None
-    weight_total: Text | None = None
-    kish: Text | None = None
-    deff: ColumnOrReal | None = None
-    covariates: tuple[Text, ...] = ()
-    intercept: StrictBool = True
-    new_areas: File | None = None
-    unit: Text = "person"
-    moves: StrictBool = False
-
-    @model_validator(mode="after")
-    def _some_design(self) -> AreasPart:
-        if not self.covariates and not self.intercept:
-            raise ValueError("neither covariates nor an intercept")
-        return self
-
-
-class ReleasePart(Part):
-    """`[release]`: what is released, where variances come from, and what it costs."""
-
-    kind: Literal["joint", "marginals", "noisy-direct"] = "joint"
-    variances: Literal["public", "dp", "invariant"]
-    source: Text | None = None
-    model_variance: Real | None = None
-    method: Literal["reml", "ml", "fh", "pr"] = "reml"
-    draws: Annotated[int, Field(strict=True, ge=1)] = 1
-    limit: Exact | None = None
-    reshrink: StrictBool = False
-    rho: Exact | None = None
-    rho_p: Exact | None = None
-    rho_b: Exact | None = None
-    rho_a: Exact | None = None
-    rho_draw: Exact | None = None
-    clip: Real | None = None
-    reference: Real | None = None
-    clamp: tuple[Real, Real] | None = None
-    weighting: Literal["variance", "sensitivity"] = "variance"
-
-    @model_validator(mode="after")
-    def _fitting_keys(self) -> ReleasePart:
-        way = (self.kind, self.variances)
-        if way not in _KEYS:
-            fitting = " or ".join(f'"{origin}"' for kind, origin in _KEYS if kind == self.kind)
-            raise ValueError(f'kind "{self.kind}" goes with variances = {fitting}')
-        needed, allowed = _KEYS[way]
-        described = f'kind "{self.kind}" with variances "{self.variances}"'
-        missing = sorted(name for name in needed if getattr(self, name) is None)
-        if missing:
-            raise ValueError(f"{described} needs '{missing[0]}'")
-        strays = sorted(self.model_fields_set - needed - allowed - _ALWAYS)
-        if strays:
-            raise ValueError(f"'{strays[0]}' does not go with {described}")
-        return self
-
-
-class SaePrivacyPart(Part):
-    """`[privacy]`: the ledger to charge, and the seed of an experiment."""
-
-    ledger: Text
-    seed: Annotated[StrictInt, Field(ge=0)] | None = None
+_WEIGHTS = ("weight_total", "kish")
+_BOUNDS = ("largest_weight", "rest_weight")
+_DESIGN = ("variance_method", "single_psu", "strata", "psu")
 
 
 class SaeConfig(Part):
-    """A configuration of `pgsr sae release`; make it with `load_sae_config`."""
+    """A configuration of `pgsr sae release`, of areas or of records; make it with `load_sae_config`."""
 
-    areas: AreasPart
+    areas: AreasPart = AreasPart()
+    records: RecordsPart | None = None
     release: ReleasePart
     privacy: SaePrivacyPart
 
+    @property
+    def unit(self) -> str:
+        """Whose outcomes a record holds."""
+        households = self.records is not None and self.records.household is not None
+        return self.areas.unit or ("household" if households else "person")
+
     @model_validator(mode="after")
     def _parts_fit(self) -> SaeConfig:
-        areas, release, unledgered = self.areas, self.release, self.privacy.ledger == NO_LEDGER
-        if release.variances == INVARIANT:
+        self._check_ledger()
+        if self.records is None:
+            self._check_areas()
+        else:
+            self._check_records(self.records)
+        if self.areas.new_areas is not None and (self.release.kind, self.release.variances) != (
+            JOINT,
+            PUBLIC,
+        ):
+            raise ValueError(f"areas.new_areas does not go with {self.release.way}")
+        return self
+
+    def _check_ledger(self) -> None:
+        unledgered = self.privacy.ledger == NO_LEDGER
+        if self.release.variances == INVARIANT:
             if not unledgered:
                 raise ValueError(
                     'variances = "invariant" has a conditional figure, which no ledger takes: '
@@ -140,59 +62,90 @@ class SaeConfig(Part):
                 )
         elif unledgered and self.privacy.seed is None:
             raise ValueError('only an experiment with privacy.seed may have ledger = "none"')
-        weights = ("weight_total", "kish")
-        if release.variances == DP:
-            missing = [name for name in weights if getattr(areas, name) is None]
-            if missing:
-                raise ValueError(f'variances = "dp" needs areas.{missing[0]}, of the public weights')
-            strays = ["variance"] if areas.variance is not None else []
+
+    def _check_areas(self) -> None:
+        """Keys of a release that starts from a file of areas."""
+        areas, variances = self.areas, self.release.variances
+        for key in ("file", "direct", "sensitivity"):
+            if getattr(areas, key) is None:
+                raise ValueError(f"areas.{key} is missing; or give [records]")
+        strays = ["population"]
+        if variances == DP:
+            self._need(areas, "areas", _WEIGHTS, 'variances = "dp", of the public weights,')
+            strays.append("variance")
         else:
-            if areas.variance is None:
-                raise ValueError(f'variances = "{release.variances}" needs areas.variance')
-            strays = [name for name in (*weights, "deff") if getattr(areas, name) is not None]
-        if areas.new_areas is not None and (release.kind, release.variances) != (JOINT, PUBLIC):
-            strays.append("new_areas")
-        if areas.moves and release.variances == DP and release.kind == JOINT:
-            strays.append("moves")
+            self._need(areas, "areas", ("variance",), f'variances = "{variances}"')
+            strays += [*_WEIGHTS, "deff"]
+        self._refuse(areas, "areas", strays, self.release.way)
+
+    def _check_records(self, records: RecordsPart) -> None:
+        """Keys of a release that starts from records: what follows from them is not given as well."""
+        areas, variances = self.areas, self.release.variances
+        self._refuse(areas, "areas", ["direct", "sensitivity"], "[records]")
+        if areas.file is None and (areas.named() or areas.new_areas):
+            first = next(iter(areas.named()), "new_areas")
+            raise ValueError(f"areas.{first} needs areas.file")
+        if areas.moves:
+            self._check_moves(records)
+        else:
+            self._refuse(areas, "areas", _WEIGHTS, "[records]")
+            self._refuse(records, "records", _BOUNDS, "records that stay in their area")
+        if (records.estimator == "ht_mean") != (areas.population is not None):
+            raise ValueError('areas.population is for records.estimator = "ht_mean", which needs it')
+        if variances != INVARIANT:
+            self._refuse(records, "records", _DESIGN, f'variances = "{variances}"')
+        self._check_origin(records)
+        if variances == DP and (records.estimator != "hajek" or records.lower is not None):
+            raise ValueError('variances = "dp" is for Hajek means of an outcome of 0 or 1')
+
+    def _check_moves(self, records: RecordsPart) -> None:
+        """Records that may move: weights and areas are not public, so nothing follows from them."""
+        if records.estimator != "hajek" or self.areas.file is None:
+            raise ValueError("areas.moves is for Hajek means and a public list of areas, areas.file")
+        self._need(records, "records", _BOUNDS, "areas.moves")
+        self._refuse(records, "records", ["household", "prevalence", "unit_variance"], "areas.moves")
+        if self.release.variances == DP:
+            self._need(self.areas, "areas", _WEIGHTS, 'areas.moves with variances = "dp"')
+        else:
+            self._refuse(self.areas, "areas", _WEIGHTS, self.release.way)
+
+    def _check_origin(self, records: RecordsPart) -> None:
+        """One origin of sampling variances that are public, and none beside others."""
+        given = {
+            "areas.variance": self.areas.variance,
+            "records.prevalence": records.prevalence,
+            "records.unit_variance": records.unit_variance,
+        }
+        there = [name for name, value in given.items() if value is not None]
+        if self.release.variances != PUBLIC:
+            if there:
+                raise ValueError(f"{there[0]} does not go with {self.release.way}")
+        elif len(there) != 1:
+            raise ValueError(f'variances = "public" needs one of {", ".join(given)}')
+        elif records.estimator != "hajek" and there != ["areas.variance"]:
+            raise ValueError(f"{there[0]} is for Hajek means; give areas.variance")
+        smoothed = self.release.variances == DP or (there and there != ["areas.variance"])
+        if self.areas.deff is not None and not smoothed:
+            raise ValueError("areas.deff does not go with the origin of the variances")
+
+    @staticmethod
+    def _need(part: Part, name: str, keys: tuple[str, ...], what: str) -> None:
+        missing = [key for key in keys if getattr(part, key) is None]
+        if missing:
+            raise ValueError(f"{what} needs {name}.{missing[0]}")
+
+    @staticmethod
+    def _refuse(part: Part, name: str, keys: list[str] | tuple[str, ...], what: str) -> None:
+        strays = [key for key in keys if key in part.model_fields_set]
         if strays:
-            way = f'kind "{release.kind}" with variances "{release.variances}"'
-            raise ValueError(f"areas.{strays[0]} does not go with {way}")
-        return self
+            raise ValueError(f"{name}.{strays[0]} does not go with {what}")
 
 
 def load_sae_config(path: str | Path) -> SaeConfig:
     """Read the configuration of a small area release; InputError names the file and the key."""
     path = Path(path)
-    try:
-        record = tomllib.loads(path.read_bytes().decode("utf-8"), parse_float=Decimal)
-    except FileNotFoundError:
-        raise InputError("no such file", str(path), "check the path") from None
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", str(path), "check the path") from None
-    except (ValueError, ArithmeticError, RecursionError) as error:
-        known = isinstance(error, (tomllib.TOMLDecodeError, UnicodeDecodeError))
-        reason = str(error) if known else "a number or a nesting that is too long"
-        raise InputError(f"not TOML ({reason})", str(path), "correct the file") from None
+    record = read_toml(path)
     try:
         return SaeConfig.model_validate(record, context={"base": path.parent})
     except ValidationError as error:
-        _refuse(error, path)
-
-
-def _refuse(error: ValidationError, path: Path) -> NoReturn:
-    """Raise an InputError that names file and key of the first thing that is wrong."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    key = ".".join(str(step + 1) if isinstance(step, int) else step for step in first["loc"])
-    key = key if key.isprintable() else ascii(key)
-    where = f"{path}, {key}" if key else str(path)
-    cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, InputError):
-        raise InputError(cause.what, where, cause.way_out) from None
-    what, way_out = {
-        "extra_forbidden": (f"unknown key {key!r}", "see docs/sae.md for the keys there are"),
-        "missing": (f"key {key!r} is missing", "add it"),
-    }.get(first["type"], ("", "correct it"))
-    if not what:
-        what = str(cause) if cause is not None else first["msg"]
-        what = what[0].lower() + what[1:]
-    raise InputError(what, where, way_out) from None
+        refuse_key(error, path, "docs/sae.md")

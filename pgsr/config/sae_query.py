@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,22 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgsr.config.sae import DP, INVARIANT, NOISY, ReleasePart, SaeConfig
-from pgsr.config.sae_table import AreaTable, column_or_number
+from pgsr.config.sae import SaeConfig
+from pgsr.config.sae_inputs import SMOOTH, named, read_records, record_columns
+from pgsr.config.sae_parts import INVARIANT
+from pgsr.config.sae_public import Mechanism, PublicQuery, read_public_query
 from pgsr.errors import InputError
 from pgsr.mechanism import Release
 from pgsr.noise import BitSource
 from pgsr.sae.conditional import conditional_release
-from pgsr.sae.draws import PosteriorMechanism
+from pgsr.sae.direct import confidential_direct
 from pgsr.sae.fayherriot import confidential_fit
 from pgsr.sae.frame import AreaEstimates, AreaFrame
-from pgsr.sae.noisydirect import NoisyDirectMechanism
-from pgsr.sae.threestage import ThreeStageMechanism
-from pgsr.tables import AUTO
-
-Mechanism = PosteriorMechanism | ThreeStageMechanism | NoisyDirectMechanism
-
-_STAGES = ("rho_p", "rho_b", "rho_a", "rho_draw", "clip", "reference", "clamp")
+from pgsr.sae.records import confidential_variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,123 +58,72 @@ class ConditionalQuery:
 
 
 def build_area_query(config: SaeConfig, source: Path) -> AreaQuery | ConditionalQuery:
-    """Read the areas and build what is to be released; `source` names the configuration in errors.
+    """Read areas or records and build what is to be released; `source` names the configuration in errors.
 
     All checks of data and parameters against each other are done. InputError names file and column, or key.
     """
-    areas, wanted = config.areas, config.release
-    table = AreaTable.read(areas.file, AUTO if areas.area is None else areas.area)
-    with _named(source, table, areas.direct):
-        design, names = table.design(areas.covariates, intercept=areas.intercept)
-    labels = table.labels()
-    delta = column_or_number(table, areas.sensitivity, f"{source}, areas.sensitivity")
-    way_out = "merge the area, smooth or floor its variance"
-    variance = None if areas.variance is None else table.positive(areas.variance, way_out)
-    weights = {
-        name: table.positive(column)
-        for name, column in (("weight_total", areas.weight_total), ("kish", areas.kish))
-        if column is not None
-    }
-    deff: Any = 1.0
-    if areas.deff is not None:
-        deff = column_or_number(table, areas.deff, f"{source}, areas.deff")
-    y = table.numbers(areas.direct)
-    with _named(source, table, areas.direct):
-        data = AreaEstimates(areas=labels, values=y)
-        frame = AreaFrame(
-            areas=labels,
-            sensitivity=delta,
-            design=design,
-            names=names,
-            unit=areas.unit,
-            moves=areas.moves,
-            **weights,
-        )
-        if wanted.variances == INVARIANT:
-            assert variance is not None  # by the check of the configuration
-            fit = confidential_fit(
-                y, variance, design, method=wanted.method, model_variance=wanted.model_variance, names=names
-            )
-            return ConditionalQuery(
-                frame=frame,
-                data=data,
-                variance=variance,
-                model_variance=fit.model_variance.value,
-                draws=wanted.draws,
-                kind=wanted.kind,
-            )
-        mechanism = _mechanism(config, frame, variance, deff)
-        mechanism.check(data)
-    return AreaQuery(mechanism=mechanism, data=data)
-
-
-def _mechanism(
-    config: SaeConfig, frame: AreaFrame, variance: NDArray[np.float64] | None, deff: Any
-) -> Mechanism:
     wanted = config.release
-    given: dict[str, Any] = {}
-    if wanted.clamp is not None:
-        given["clamp"] = wanted.clamp
-    if wanted.kind == NOISY:
-        assert wanted.rho is not None  # by the check of the configuration
-        return NoisyDirectMechanism(
-            frame=frame,
-            rho=wanted.rho,
-            variance=variance,
-            model_variance=wanted.model_variance,
+    public = read_public_query(config, source)
+    read = _from_areas if config.records is None else _from_records
+    with _named(config, source, public):
+        data, variance = read(config, source, public)
+        if public.mechanism is not None:
+            public.mechanism.check(data)
+            return AreaQuery(mechanism=public.mechanism, data=data)
+        assert variance is not None  # by the check of the configuration
+        fit = confidential_fit(
+            data.values,
+            variance,
+            public.frame.design,
             method=wanted.method,
-            deff=deff,
-            **given,
+            model_variance=wanted.model_variance,
+            names=public.frame.names,
         )
-    if wanted.variances == DP:
-        stages: dict[str, Any] = {name: getattr(wanted, name) for name in _STAGES}
-        return ThreeStageMechanism(
-            frame=frame,
-            deff=deff,
-            draws=wanted.draws,
-            weighting=wanted.weighting,
-            reshrink=wanted.reshrink,
-            **stages,
-        )
-    if wanted.limit is not None:
-        given["limit"] = wanted.limit
-    if config.areas.new_areas is not None:
-        given |= _new_areas(config, config.areas.new_areas)
-    assert wanted.model_variance is not None  # by the check of the configuration
-    assert wanted.source is not None
-    kind: Any = wanted.kind
-    return PosteriorMechanism(
-        frame=frame,
+    return ConditionalQuery(
+        frame=public.frame,
+        data=data,
         variance=variance,
-        model_variance=wanted.model_variance,
+        model_variance=fit.model_variance.value,
         draws=wanted.draws,
-        kind=kind,
-        reshrink=wanted.reshrink,
-        variance_source=wanted.source,
-        **given,
+        kind=wanted.kind,
     )
 
 
-def _new_areas(config: SaeConfig, file: Path) -> dict[str, Any]:
-    """Labels and design of the areas without sample."""
-    areas = config.areas
-    table = AreaTable.read(file, AUTO if areas.area is None else areas.area)
-    if table.area is None:
-        raise InputError("no labels", table.source, "give a column 'area'")
-    design, _ = table.design(areas.covariates, intercept=areas.intercept)
-    return {"new_areas": table.labels(), "new_design": design}
+def _named(config: SaeConfig, source: Path, public: PublicQuery) -> AbstractContextManager[None]:
+    """Errors of the library in terms of keys and files."""
+    direct = config.areas.direct
+    return named(source, public.table, {} if direct is None else {"direct estimates": direct})
 
 
-@contextmanager
-def _named(source: Path, table: AreaTable, direct: str) -> Iterator[None]:
-    """Errors of the library in terms of the key of the configuration, or the file of areas."""
-    keys = ReleasePart.model_fields
-    places = {key: f"{source}, release.{key}" for key in keys}
-    places |= {key.replace("_", " "): f"{source}, release.{key}" for key in keys}
-    places["variance_source"] = f"{source}, release.source"
-    places["privacy event"] = f"{source}, areas.unit"
-    for name in ("covariates", "kish", "weight_total", "deff", "sensitivity", "new_areas", "new_design"):
-        places[name] = f"{source}, areas.{name}"
-    phrases = {"floor the variances (floored_variance)": "floor the variances (pgsr sae levers --rho)"}
-    with table.named(places, {"direct estimates": direct}, phrases):
-        yield
+def _from_areas(
+    config: SaeConfig, source: Path, public: PublicQuery
+) -> tuple[AreaEstimates, NDArray[np.float64] | None]:
+    """CONFIDENTIAL: direct estimates from their column, and D if it is estimated from the same data."""
+    del source
+    areas, table = config.areas, public.table
+    assert areas.direct is not None  # by the check of the configuration
+    y = table.numbers(areas.direct)
+    variance = None
+    if config.release.variances == INVARIANT and areas.variance is not None:
+        variance = table.positive(areas.variance, SMOOTH)
+    return AreaEstimates(areas=public.frame.areas, values=y), variance
+
+
+def _from_records(
+    config: SaeConfig, source: Path, public: PublicQuery
+) -> tuple[AreaEstimates, NDArray[np.float64] | None]:
+    """CONFIDENTIAL: direct estimates, and D, from the outcomes of the records."""
+    part = config.records
+    assert part is not None
+    listed = None if config.areas.file is None else public.table
+    table, data = read_records(part, listed, source, outcomes=True)
+    with named(source, table, record_columns(part).rows()):
+        direct = confidential_direct(data, part.estimator, public.inputs.population)
+        variance = None
+        if config.release.variances == INVARIANT:
+            variance = confidential_variance(data, direct, part.variance_method, part.single_psu).variance
+            flat = np.flatnonzero(variance <= 0)
+            if flat.size:
+                where, way_out = f"area '{data.areas[flat[0]]}'", 'merge areas, or use variances = "public"'
+                raise InputError("an estimated variance is 0", where, way_out)
+    return AreaEstimates(areas=data.areas, values=direct.estimate), variance

@@ -1,4 +1,4 @@
-"""A file of areas, one row an area, read strictly; errors name file, column and line, never a value."""
+"""A file of areas, or of survey records, read strictly; errors name file, column and line, never a value."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgsr.config.reals import real_numbers, refuse_cells
 from pgsr.errors import InputError
 from pgsr.tables import AUTO, LIMIT, Auto, Table, read_table
 
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 _ROW = re.compile(r"(.+), row (\d+)")
 
 INTERCEPT = "intercept"
@@ -25,7 +25,7 @@ INTERCEPT = "intercept"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AreaTable:
-    """The table of a file of areas; `area` is the column of labels, None if rows are counted from 1."""
+    """The table of a file; `area` is the column of the areas' labels, None if rows are counted from 1."""
 
     table: Table
     area: str | None
@@ -38,7 +38,7 @@ class AreaTable:
         if name is not None:
             table.column(name)
         if table.rows == 0:
-            raise InputError("no areas", table.source, "give one row an area")
+            raise InputError("no rows", table.source, "give one row an area, or a record")
         return cls(table=table, area=name)
 
     @property
@@ -62,10 +62,8 @@ class AreaTable:
         return found
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """A column of real numbers; InputError for a missing cell, and whatever `optional` refuses."""
-        values = self.optional(name)
-        self.refuse(name, np.isnan(values), "missing value", "fill every cell")
-        return values
+        """A column of real numbers without empty cells; see `real_numbers`."""
+        return real_numbers(self.table, name)
 
     def positive(self, name: str, way_out: str = "give positive numbers") -> NDArray[np.float64]:
         """A column of numbers above 0; InputError otherwise."""
@@ -74,33 +72,8 @@ class AreaTable:
         return values
 
     def optional(self, name: str) -> NDArray[np.float64]:
-        """A column of real numbers as float64, from numbers or their text; NaN where a cell is empty.
-
-        Raises InputError for text that is no number and magnitudes above 2^53, naming the row.
-        """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        column = self.table.column(name)
-        kind = column.type
-        if pa.types.is_large_string(kind):
-            text = pc.utf8_trim_whitespace(column)
-            blank = np.asarray(pc.binary_length(text).fill_null(0)) == 0
-            text = pc.if_else(pa.array(blank), pa.scalar("0", pa.large_string()), text)
-            bad = np.asarray(pc.invert(pc.match_substring_regex(text, _NUMBER)))
-            self.refuse(name, bad, "not a number", "give numbers such as 12 or 0.125")
-            column = pc.replace_substring_regex(text, r"^\+", "")
-        elif pa.types.is_null(kind):
-            return np.full(len(column), np.nan)
-        elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-            blank = np.asarray(column.is_null(nan_is_null=True))
-        else:
-            raise InputError(f"column of type {kind}", self.table.where(name), "give numbers")
-        values = np.array(column.cast(pa.float64(), safe=False).fill_null(0.0), dtype=np.float64)
-        values[blank] = 0.0
-        self.refuse(name, np.abs(values) > LIMIT, "magnitude above 2^53", "choose another unit")
-        values[blank] = np.nan
-        return values
+        """The same, with NaN where a cell is empty."""
+        return real_numbers(self.table, name, blanks=True)
 
     def design(
         self, covariates: Sequence[str], *, intercept: bool
@@ -119,8 +92,7 @@ class AreaTable:
 
     def refuse(self, name: str, bad: NDArray[np.bool_], what: str, way_out: str) -> None:
         """Raise InputError naming the first row where `bad` holds."""
-        if bad.any():
-            raise InputError(what, self.table.where(name, int(np.argmax(bad))), way_out)
+        refuse_cells(self.table, name, bad, what, way_out)
 
     @contextmanager
     def named(

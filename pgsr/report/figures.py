@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgsr.errors import InputError
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -34,11 +32,9 @@ FORMATS = ("png", "svg")
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Set matplotlib up for a picture; InputError if it is not installed."""
-    try:
-        from matplotlib import rc_context
-    except ImportError:
-        raise InputError("matplotlib is not installed", "report", "install 'pgsr[report]'") from None
+    """Set matplotlib up for a picture."""
+    from matplotlib import rc_context
+
     with rc_context(_SETTINGS):
         yield
 

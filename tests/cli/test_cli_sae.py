@@ -310,7 +310,7 @@ def test_too_few_areas_are_refused(run) -> None:
     file = write("one.csv", {name: column[:1] for name, column in TOY.items()})
     run("sae", "fit", file, "--direct", "y", "--variance", "D").refused("too few areas", "one.csv")
     file = write("none.csv", {name: [] for name in TOY})
-    run("sae", "fit", file, "--direct", "y", "--variance", "D").refused("no areas", "none.csv")
+    run("sae", "fit", file, "--direct", "y", "--variance", "D").refused("no rows", "none.csv")
 
 
 # --- guarantee
@@ -623,7 +623,6 @@ def test_a_conditional_release_goes_through_no_ledger(run, survey) -> None:
         ({**STAGES, "clamp": [0.5, 0.1]}, WEIGHTS, {}, ("release.clamp",)),
         (STAGES, {**WEIGHTS, "kish": None}, {}, ("areas.kish",)),
         (STAGES, {**WEIGHTS, "variance": "D"}, {}, ("areas.variance does not go with",)),
-        (STAGES, {**WEIGHTS, "moves": True}, {}, ("areas.moves does not go with",)),
         (JOINT, {"variance": None}, {}, ("needs areas.variance",)),
         (JOINT, {"kish": "kish"}, {}, ("areas.kish does not go with",)),
         (JOINT, {"covariates": ["nowhere"]}, {}, ("no column 'nowhere'", "survey.csv")),
@@ -707,4 +706,6 @@ def test_the_example_can_be_released(run) -> None:
     assert run("ledger", "create", "ex/ledger.jsonl", "--rho", "1", "--neighbours", "substitute").code == 0
     found = run("sae", "release", "ex/release.toml", "--out", "out", "--json").record
     assert len(found["areas"]) == 16
+    found = run("sae", "release", "ex/from-records.toml", "--out", "records", "--json").record
+    assert (len(found["areas"]), float(Fraction(found["cost"]["rho"])) < 0.2) == (6, True)
     run("sae", "example", "--out", "ex").refused("exists already")

@@ -93,7 +93,7 @@ def test_nothing_is_shown() -> None:
         ({"outcome": [1, 0, np.nan, 1, 0, 0]}, "outcome, row 3"),
         ({"outcome": list("101100")}, "outcome"),
         ({"lower": 0}, "one end"),
-        ({"lower": 1, "upper": 1}, "range is empty"),
+        ({"lower": 1, "upper": 1}, "range of the outcome is empty"),
         ({"lower": 0, "upper": np.inf}, "upper"),
         ({"weight": [1, 2, 0, 4, 5, 6]}, "weight, row 3.*leave out"),
         ({"weight": [1, 2, 3, -4, 5, 6]}, "weight, row 4"),

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pgsr.errors import InputError
 from pgsr.sae import confidential_fit
 from pgsr.sae.checks import Float64
-from pgsr.sae.fitting import METHODS, Profile, confidential_model_variance
+from pgsr.sae.fitting import METHODS, Profile, _grid, _Search, confidential_model_variance
+from pgsr.sae.scan import QuickScores
 
 
 def listed(text: str) -> Float64:
@@ -169,6 +170,101 @@ def test_a_likelihood_with_two_maxima() -> None:
     assert at_zero
 
 
+SEVERAL = (19, 26, 61, 71, 78, 87, 89, 91, 108, 133, 147, 159, 183, 191, 197, 217, 229, 234, 238, 1359)
+"""Seeds of `hard` whose likelihoods have two or three maxima."""
+
+
+def slow_maxima(profile: Profile, method: str, grid: Float64) -> list[float]:
+    """Every sign change on the grid, each score by QR, each root by Brent's method."""
+    from scipy.optimize import brentq
+
+    scores = [profile.score(float(a), method) for a in grid]
+    found = [] if scores[0] > 0 else [0.0]
+    for left, right, before, after in zip(grid, grid[1:], scores, scores[1:], strict=False):
+        if before > 0 >= after:
+            ends = float(left), float(right)
+            found.append(brentq(profile.score, *ends, args=(method,), xtol=1e-300, rtol=1e-15, maxiter=500))
+    return found
+
+
+def hard(seed: int) -> tuple[Float64, Float64, Float64]:
+    """Variances over many decades, outliers, designs that are nearly dependent."""
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(1, 4))
+    m = int(rng.integers(p + 2, 12)) if seed % 5 else 400
+    d = np.exp(rng.normal(0, rng.uniform(0.5, 7), m))
+    x = np.column_stack([np.ones(m), rng.normal(size=(m, p - 1))])
+    if p > 1 and seed % 3 == 0:
+        x[:, 1] = 1 + 1e-6 * x[:, 1]
+    y = rng.normal(size=m) * np.sqrt(d) * rng.uniform(0.3, 3) + rng.normal(size=m) * rng.uniform(0, 5)
+    if seed % 4 == 0:
+        y[int(rng.integers(m))] += 1e6
+    return y, d, x
+
+
+def test_the_quick_search_finds_every_maximum_of_the_slow_one() -> None:
+    several = 0
+    for seed in (*range(16), *SEVERAL):
+        y, d, x = hard(seed)
+        profile = Profile(y, d, x)
+        rest, low = profile.least_squares()[1], float(d.min())
+        high = float(rest @ rest) / (len(y) - x.shape[1]) + float(d.max())
+        decades = np.log10((high + low) / low)
+        grid = low * np.logspace(0, decades, int(16 * decades) + 2) - low
+        grid[0], grid[-1] = 0.0, high
+        for method in ("reml", "ml", "fh"):
+            slow = slow_maxima(profile, method, grid)
+            search = _Search(profile=profile, quick=QuickScores(d, *profile.least_squares()), method=method)
+            quick = search.maxima(_grid(low, high))
+            several += len(slow) > 1
+            assert len(quick) == len(slow)
+            np.testing.assert_allclose(quick, slow, rtol=1e-7, atol=1e-12 * float(d.min()))
+            assert confidential_model_variance(profile, method).value in quick
+    assert several >= len(SEVERAL)
+
+
+@settings(deadline=None, max_examples=150)
+@given(problem=problems(), method=st.sampled_from(["reml", "ml", "fh"]))
+def test_signs_that_are_sure_are_those_of_the_factorisation(
+    problem: tuple[Float64, Float64, Float64], method: str
+) -> None:
+    y, d, x = problem
+    profile = Profile(y, d, x)
+    points = np.r_[0.0, np.logspace(-6, 4, 40)]
+    scores, sure = QuickScores(d, *profile.least_squares()).at(points, method)
+    for a, score, certain in zip(points, scores, sure, strict=True):
+        if certain:
+            exact = profile.score(float(a), method)
+            assert score == pytest.approx(exact, rel=1e-4)
+
+
+def test_where_sums_cancel_the_factorisation_decides() -> None:
+    """One area without precision, far off: least squares follows it, and the others' residuals are huge."""
+    rng = np.random.default_rng(1)
+    d = np.r_[np.exp(rng.normal(0, 1, 11)), 1e18]
+    x = np.column_stack([np.ones(12), rng.normal(size=12)])
+    y = np.r_[rng.normal(0, 2, 11), 1e10]
+    profile = Profile(y, d, x)
+    points = np.r_[0.0, np.logspace(-3, 2, 60)]
+    scores, sure = QuickScores(d, *profile.least_squares()).at(points, "reml")
+    exact = np.array([profile.score(float(a), "reml") for a in points])
+    assert not sure.any()
+    assert (np.sign(scores) != np.sign(exact)).any()
+    found = confidential_model_variance(profile, "reml")
+    alone = confidential_model_variance(Profile(y[:11], d[:11], x[:11]), "reml")
+    assert found.value == pytest.approx(alone.value, rel=1e-6)
+
+
+def test_one_sum_at_a_time_gives_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    y, d, x = hard(5)
+    profile = Profile(y, d, x)
+    quick = QuickScores(d, *profile.least_squares())
+    points = np.logspace(-3, 3, 7)
+    whole = quick.at(points, "reml")[0]
+    monkeypatch.setattr("pgsr.sae.scan._BLOCK", 1)
+    np.testing.assert_allclose(quick.at(points, "reml")[0], whole, rtol=1e-9)
+
+
 @settings(deadline=None)
 @given(problem=problems(), method=st.sampled_from(METHODS))
 def test_the_search_ends_where_the_score_is_negative(
@@ -176,7 +272,8 @@ def test_the_search_ends_where_the_score_is_negative(
 ) -> None:
     y, d, x = problem
     profile = Profile(y, d, x)
-    high = profile.least_squares()[0] / (len(y) - x.shape[1]) + d.max()
+    rest = profile.least_squares()[1]
+    high = rest @ rest / (len(y) - x.shape[1]) + d.max()
     if method != "pr":
         for factor in (1, 1.5, 10, 1e4):
             assert profile.score(high * factor, method) < 0

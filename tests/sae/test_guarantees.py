@@ -318,6 +318,47 @@ def test_renyi_divergence_and_privacy_loss_by_quadrature():
     assert loss.exceeds(above) == pytest.approx((values > above).mean(), abs=3e-3)
 
 
+@pytest.mark.parametrize("design", [None, np.array([[1.0], [-3.0]])])
+def test_renyi_divergence_of_both_kinds_of_draw_by_quadrature(design):
+    """All areas at once, in two dimensions; one area alone, for its worst record."""
+    posterior = Posterior(variance=[0.04, 0.3], model_variance=0.02, design=design)
+    delta = np.array([0.05, 0.4])
+    found = AreaGuarantees(posterior=posterior, sensitivity=delta)
+    m_matrix, sigma = dense(posterior)
+    sd = np.sqrt(np.diag(sigma))
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+
+    def divergence(shift, covariance, order):
+        """Of N(shift, covariance) from N(0, covariance): log of the integral of p^order q^(1 - order)."""
+        size = len(shift)
+        inverse, log_det = np.linalg.inv(covariance), np.linalg.slogdet(2 * math.pi * covariance)[1]
+        half = 12 * np.sqrt(np.diag(covariance))
+        axes = [c + h * nodes for c, h in zip(order * shift, half, strict=True)]
+        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        logs = [
+            -(np.einsum("...i,ij,...j", points - c, inverse, points - c) + log_det) / 2
+            for c in (shift, np.zeros(size))
+        ]
+        values = np.exp(order * logs[0] + (1 - order) * logs[1])
+        for h in half:
+            values = np.tensordot(h * weights, values, axes=(0, 0))
+        return math.log(float(values)) / (order - 1)
+
+    for order in (1.5, 4, 16):
+        for k in range(2):
+            shift = m_matrix[:, k] * delta[k]
+            joint = divergence(shift, sigma, order)
+            assert joint == pytest.approx(renyi(float(found.own[k]), order), rel=1e-8)
+            marginals = divergence(shift, np.diag(sd**2), order)
+            assert marginals == pytest.approx(renyi(float(found.marginal_own[k]), order), rel=1e-8)
+        for i in range(2):
+            alone = [
+                divergence(m_matrix[i, k : k + 1] * delta[k], sigma[i : i + 1, i : i + 1], order)
+                for k in range(2)
+            ]
+            assert max(alone) == pytest.approx(renyi(float(found.area[i]), order), rel=1e-8)
+
+
 def test_default_delta_is_below_one_over_n():
     assert [default_delta(n) for n in (1, 9, 10, 24197, 3_190_000)] == [0.1, 0.1, 0.01, 1e-5, 1e-7]
     for n in (1, 7, 99, 100, 12345):

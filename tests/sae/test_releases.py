@@ -255,11 +255,6 @@ def test_frames_that_do_not_fit_are_refused(parts, message):
         frame(**parts)
 
 
-def test_marginals_with_moving_records_are_refused():
-    with pytest.raises(InputError, match="stay in their area"):
-        mechanism(frame=frame(moves=True), kind="marginals")
-
-
 def test_data_must_fit_and_a_refusal_costs_nothing():
     budget = ledger()
     for data, message in (

@@ -243,8 +243,6 @@ def test_frames_and_data_that_do_not_fit_are_refused():
         mechanism(AreaFrame(**parts, kish=frame.kish))
     with pytest.raises(InputError, match="kish"):
         mechanism(AreaFrame(**parts, weight_total=frame.weight_total))
-    with pytest.raises(InputError, match="fixed weights"):
-        mechanism(AreaFrame(**parts, weight_total=frame.weight_total, kish=frame.kish, moves=True))
     _, data = truth(frame, rng)
     values = data.values.copy()
     values[4] = 1.25

@@ -58,7 +58,7 @@ def test_unusable_weights_are_refused(weights: Any, codes: Any, m: int, message:
 
 
 def test_kish_variance() -> None:
-    weights = weight_diagnostics([1, 2, 3, 4, 4], [0, 1, 0, 1, 1], 2)
+    weights = weight_diagnostics([1, 2, 3, 4, 4], [0, 1, 0, 1, 1], 2).kish
     expected = 0.2 * 0.8 * np.array([10 / 16, 36 / 100])
     np.testing.assert_allclose(kish_variance(weights, prevalence=0.2), expected, rtol=1e-15)
     np.testing.assert_allclose(
