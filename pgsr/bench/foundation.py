@@ -1,4 +1,4 @@
-"""The measurements of `make bench`: samplers, post-processing at scale, stock solvers, Model 2, inequality.
+"""The measurements of `make bench`: samplers, post-processing, stock solvers, Model 2, inequality, areas.
 
 `python -m pgsr.bench.foundation --out DIR [--quick]` writes `DIR/foundation.json` and
 `DIR/foundation.md` as results come; an interrupted run keeps the parts it has finished.
@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgsr.bench import inequality_speed
+from pgsr.bench import inequality_speed, sae_speed
 from pgsr.bench.inequality_speed import inequality_rows
 from pgsr.bench.machine import machine
 from pgsr.bench.nation import nation_rows
 from pgsr.bench.noise import noise_rates
 from pgsr.bench.pages import Row, facts, head, line, log, today, write_text
+from pgsr.bench.sae_speed import sae_rows
 from pgsr.bench.scale import SCALES, peer_rows, scale_rows
 from pgsr.bench.windows import window_rows
 
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             PEER_SCALES[:2] if quick else PEER_SCALES, 1 if quick else 3, options.peer_limit, log
         ),
         "inequality": lambda: inequality_rows(quick, log),
+        "sae": lambda: sae_rows(quick, log),
         "nation": lambda: nation_rows(quick, options.taxi, log),
         "windows": lambda: window_rows(quick, 2 * options.peer_limit, options.taxi, log),
     }
@@ -61,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 _COLUMNS = {
     "inequality": (inequality_speed.COLUMNS, inequality_speed.CAPTION),
+    "sae": (sae_speed.COLUMNS, sae_speed.CAPTION),
     "noise": (
         ("law", "parameter", "value", "draws_million_s", "opendp_million_s", "ratio_to_opendp"),
         (

@@ -80,25 +80,37 @@ def generate(
     Noise is exact discrete Laplace from a seeded source, equal budget on every level. Raises InputError
     for an unknown preset or model, and values out of range.
     """
-    if preset not in _BUILDERS:
-        raise InputError(f"unknown preset '{preset}'", "preset", f"use one of {', '.join(_BUILDERS)}")
     if model not in ("hierarchical", "cumulative"):
         raise InputError(f"unknown model '{model}'", "model", "use hierarchical or cumulative")
+    if not epsilon > 0:
+        raise InputError("epsilon is not positive", "epsilon", "give a number above 0")
+    report = progress or _silent
+    built, truth = _true_counts(preset, scale, sizes, seed, report)
+    noisy = _add_noise(built, truth, model, epsilon, seed, report)
+    return Generated(preset=preset, truth=truth, noisy=noisy, model=model, epsilon=epsilon, seed=seed)
+
+
+def true_counts(preset: str, *, scale: float = 1.0, sizes: int | None = None, seed: int = 0) -> GroupSizes:
+    """The true counts of `generate` with these arguments, without noise."""
+    return _true_counts(preset, scale, sizes, seed, _silent)[1]
+
+
+def _true_counts(
+    preset: str, scale: float, sizes: int | None, seed: int, report: Progress
+) -> tuple[Truth, GroupSizes]:
+    if preset not in _BUILDERS:
+        raise InputError(f"unknown preset '{preset}'", "preset", f"use one of {', '.join(_BUILDERS)}")
     if not 0 < scale <= 100:
         raise InputError("the scale is not above 0 (and at most 100)", "scale", "1 is the full size")
     if sizes is not None and not 1 <= sizes <= 100_000:
         raise InputError("the number of sizes is not in 1 .. 100,000", "sizes")
-    if not epsilon > 0:
-        raise InputError("epsilon is not positive", "epsilon", "give a number above 0")
     if seed < 0:
         raise InputError("the seed is negative", "seed", "give 0, 1, 2, ...")
-    report = progress or _silent
     built = _BUILDERS[preset](scale, sizes, np.random.default_rng(seed), report)
     report("sum up", 0.0)
     truth = GroupSizes.from_leaf_counts(built.hierarchy, built.sizes, built.leaf_counts)
     report("sum up", 1.0)
-    noisy = _add_noise(built, truth, model, epsilon, seed, report)
-    return Generated(preset=preset, truth=truth, noisy=noisy, model=model, epsilon=epsilon, seed=seed)
+    return built, truth
 
 
 def _add_noise(

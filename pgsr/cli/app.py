@@ -9,7 +9,21 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from pgsr.cli import demo, export, generate, inequality, ledger, release, sae, solve, solvers, verify, warmup
+from pgsr.cli import (
+    bench,
+    demo,
+    export,
+    generate,
+    inequality,
+    ledger,
+    release,
+    report,
+    sae,
+    solve,
+    solvers,
+    verify,
+    warmup,
+)
 from pgsr.cli.options import Json
 from pgsr.cli.output import emit
 from pgsr.errors import InputError
@@ -31,6 +45,8 @@ app.command("solvers")(solvers.solvers)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(inequality.app, name="inequality")
 app.add_typer(sae.app, name="sae")
+app.add_typer(bench.app, name="bench")
+app.command("report")(report.report)
 app.command("warmup")(warmup.warmup)
 
 

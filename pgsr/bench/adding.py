@@ -1,0 +1,152 @@
+"""Results made elsewhere on equal terms: solutions are judged like any other, tables of results merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pgsr.bench.here import here
+from pgsr.bench.judged import about, judged
+from pgsr.bench.library import open_case
+from pgsr.bench.pages import Row
+from pgsr.bench.results import RESULTS, Store, read_results, write_results
+from pgsr.bench.runner import SUITE, locked
+from pgsr.bench.suite import load_suite
+from pgsr.bench.task import FILE
+from pgsr.bench.tasks import digest
+from pgsr.errors import InputError
+from pgsr.solvers.certificate import certify
+
+ELSEWHERE = "made elsewhere"
+"""Ends the key of a result that no suite has run."""
+
+KINDS = ("exact", "relaxed", "rounded", "heuristic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What a solution solves, and where it comes from: columns of the same names."""
+
+    instance: str
+    method: str
+    model: Any = None
+    epsilon: str = "1"
+    noise: Any = "geometric"
+    seed: int = 1
+    kind: str | None = None
+    solve_s: float | None = None
+    version: str | None = None
+
+
+def add_solution(out: Path, solution: Path, origin: Origin, base: Path | None = None) -> Row:
+    """Judge a solution file and add its row to the results in `out`; a row of the same key is replaced.
+
+    Objective, violations, certificate and distances are recomputed from the problem. `kind` by default:
+    relaxed for real numbers, exact for integers proven optimal, else heuristic. Raises InputError for files
+    that do not fit the instance, and folders without results.
+    """
+    from pgsr.models.files import read_multipliers, read_solution
+
+    base = base or Path()
+    case = open_case(
+        origin.instance,
+        model=origin.model,
+        epsilon=origin.epsilon,
+        noise=origin.noise,
+        seed=origin.seed,
+        base=base,
+    )
+    x = read_solution(solution, case.instance)
+    if not np.issubdtype(x.dtype, np.integer) and bool(np.all(x == np.rint(x))):
+        x = x.astype(np.int64)
+    problem = case.instance.problem
+    whole = np.issubdtype(x.dtype, np.integer)
+    proof = certify(
+        problem if whole else problem.relaxed(), x, multipliers=read_multipliers(solution, case.instance)
+    )
+    kind = origin.kind or ("relaxed" if not whole else "exact" if proof.optimal else "heuristic")
+    if kind not in KINDS:
+        raise InputError(f"unknown kind '{kind}'", "kind", f"use {', '.join(KINDS)}")
+    row = here() | about(problem) | judged(problem, x, case.truth)
+    row |= {
+        "suite": _suite(out),
+        "key": _key(origin, case, base),
+        "family": "groupsizes",
+        "instance": origin.instance,
+        "fingerprint": case.fingerprint,
+        "method": origin.method,
+        "kind": kind,
+        "noise": case.noise,
+        "epsilon": None if case.epsilon is None else float(case.epsilon),
+        "rho": None if case.rho is None else float(case.rho),
+        "seed": case.seed,
+        "outcome": "ran",
+        "reason": f"{ELSEWHERE}: times are as stated by its maker",
+        "point_status": "infeasible" if proof.optimal is False and proof.exchange is None else "feasible",
+        "certificate": proof.optimal,
+        "bound": None if proof.bound is None else float(proof.bound),
+        "gap": None if proof.bound is None else row["objective"] - float(proof.bound),
+        "solve_s": origin.solve_s,
+        "version": origin.version,
+    }
+    with locked(out):
+        Store(out).keep(row)
+    return row
+
+
+def add_results(out: Path, file: Path) -> tuple[int, int]:
+    """Merge results made elsewhere into those in `out`: the numbers of rows added, and of equal ones.
+
+    Raises InputError, and adds nothing, for another result of the same key, and for another problem under the
+    same name (by its fingerprint).
+    """
+    rows = read_results(file)
+    _suite(out)
+    with locked(out):
+        store = Store(out)
+        kept = {row["key"]: row for row in store.rows}
+        problems = {_name(row): row["fingerprint"] for row in store.rows if row["fingerprint"]}
+        fresh = []
+        for row in rows:
+            key = row["key"]
+            if (
+                row["fingerprint"]
+                and problems.setdefault(_name(row), row["fingerprint"]) != row["fingerprint"]
+            ):
+                raise InputError(
+                    "another problem under the same name", f"{file}, '{key}'", "rename its instance"
+                )
+            if key not in kept:
+                fresh.append(row)
+            elif row != kept[key]:
+                way_out = "compare the two by 'pgsr bench compare', or rename the method of one"
+                raise InputError("both have a result of this run", f"{file}, '{key}'", way_out)
+        write_results(out / RESULTS, [*kept.values(), *fresh])
+    return len(fresh), len(rows) - len(fresh)
+
+
+def _name(row: Row) -> tuple[Any, ...]:
+    """What is to be the same problem; files of one name may differ, and their keys tell them apart."""
+    own = row["key"] if str(row["instance"]).startswith(FILE) else ""
+    return (row["family"], row["instance"], row["model"], row["noise"], row["epsilon"], row["seed"], own)
+
+
+def _suite(out: Path) -> str:
+    """The suite of a folder of results; InputError if it is none."""
+    if (out / SUITE).exists():
+        return load_suite(out / SUITE).name
+    if (out / RESULTS).exists():
+        return "elsewhere"
+    raise InputError("no folder of results", str(out), "make one with 'pgsr bench SUITE --out DIR'")
+
+
+def _key(origin: Origin, case: Any, base: Path) -> str:
+    """Like the keys of a suite, without limits."""
+    content = digest("groupsizes", origin.instance, base)
+    words = [origin.instance + (f" ({content})" if content else ""), case.model]
+    if case.seed is not None:
+        words += [f"epsilon {case.epsilon}", case.noise, f"seed {case.seed}"]
+    return " | ".join([*words, origin.method, ELSEWHERE])
