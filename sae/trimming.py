@@ -19,8 +19,6 @@ from pgsr.mechanism import Columns
 from pgsr.sae.checks import Float64, number, outcome_range, positive
 from pgsr.sae.sensitivity import area_index
 
-_HALVINGS = 60
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trimmed:
@@ -77,25 +75,28 @@ def trim_to_bias(
     unknown = sorted(chosen - set(names))
     if unknown or not chosen:
         raise InputError(f"unknown area '{unknown[0]}'" if unknown else "no area", "only", "name areas")
-    groups = [np.flatnonzero(place == k) for k, name in enumerate(names) if name in chosen]
+    order, ends = np.argsort(place, kind="stable"), np.cumsum(np.bincount(place, minlength=len(names)))
+    rows_of = np.split(order, ends[:-1])
+    groups = [rows for name, rows in zip(names, rows_of, strict=True) if name in chosen]
     parts = [w[rows] / w[rows].mean() for rows in groups]
-
-    def moved(t: float) -> float:
-        return max(float(np.maximum(part - t, 0.0).mean()) for part in parts)
-
-    low, high = 1.0, max(float(part.max()) for part in parts)
-    if moved(low) <= allowed:
-        high = low
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if moved(middle) <= allowed:
-            high = middle
-        else:
-            low = middle
+    cap = max(1.0, *(_smallest_cap(part, allowed) for part in parts))
+    step = np.finfo(np.float64).eps
+    while max(float(np.maximum(part - cap, 0.0).mean()) for part in parts) > allowed:  # rounding
+        cap, step = cap * (1.0 + step), 2.0 * step
     after = w.copy()
     for rows in groups:
-        after[rows] = trim(w[rows], high)
-    return Trimmed(weights=after, ratio=high, table=_table(names, place, w, after, width))
+        after[rows] = trim(w[rows], cap)
+    return Trimmed(weights=after, ratio=cap, table=_table(names, place, w, after, width))
+
+
+def _smallest_cap(part: Float64, allowed: float) -> float:
+    """The smallest t with mean (part - t)+ <= allowed.
+
+    The mean is the largest of (S_j - j t) / n, S_j the sum of the j largest: it is at most `allowed` if t is
+    at least every (S_j - n allowed) / j.
+    """
+    sums = np.cumsum(np.sort(part)[::-1])
+    return float(((sums - part.size * allowed) / np.arange(1, part.size + 1)).max())
 
 
 def _table(names: tuple[str, ...], place: Any, before: Float64, after: Float64, width: float) -> Columns:
