@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -147,9 +146,3 @@ def test_settings_of_others_stay_as_they_are():
         assert rcParams["font.size"] != before
         panels(1, 1)
     assert rcParams["font.size"] == before
-
-
-def test_without_matplotlib_the_way_out_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match=r"pgsr\[report\]"):
-        module.draw_ladders(LADDERS)
