@@ -57,6 +57,18 @@ def read_multipliers(path: str | Path, instance: Instance) -> NDArray[np.float64
     return (read_multipliers_parquet if _parquet(path) else read_multipliers_json)(path, instance)
 
 
+def read_fingerprint(path: str | Path) -> str | None:
+    """The fingerprint of the problem that a solution file says it solves; None if it does not say.
+
+    See `pgsr.models.fingerprint`. Raises InputError for a file that is no solution, and for one not text.
+    """
+    from pgsr.models.folders import read_fingerprint_parquet
+    from pgsr.models.jsonfiles import read_fingerprint_json
+
+    path = Path(path)
+    return (read_fingerprint_parquet if _parquet(path) else read_fingerprint_json)(path)
+
+
 def write_solution(
     values: NDArray[Any],
     instance: Instance,
@@ -64,12 +76,14 @@ def write_solution(
     multipliers: NDArray[np.float64] | None = None,
     *,
     grid: int = 20,
+    fingerprint: str | None = None,
 ) -> None:
     """Write the values (R, N) of a solution, JSON or Parquet by the ending of its name.
 
     `multipliers` of Model 2 (R, N), or their rows up to the last inner region, go into the same file, rounded
     to multiples of 2^-grid (0 to 40): any will do for a bound, but rounding may cost some of it. A grid that
     costs nothing: `pgsr.solvers.native.duality.on_grid`. InputError for numbers that the grid does not hold.
+    `fingerprint`: of the problem that it solves, if the file shall say so (`pgsr.models.fingerprint`).
     """
     from pgsr.models.folders import write_solution_parquet
     from pgsr.models.jsonfiles import write_solution_json
@@ -78,7 +92,7 @@ def write_solution(
     path = Path(path)
     units = None if multipliers is None else snapped(multipliers, instance, grid)
     write = write_solution_parquet if _parquet(path) else write_solution_json
-    write(values, instance, path, units, grid)
+    write(values, instance, path, units, grid, fingerprint)
 
 
 def _parquet(path: Path) -> bool:

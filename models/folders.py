@@ -26,6 +26,9 @@ _COMPRESSION: Final = "zstd"
 GRID: Final = b"pgsr_multipliers_grid"
 """Key of the grid of multipliers in a solution's metadata."""
 
+FINGERPRINT: Final = b"pgsr_fingerprint"
+"""Key of the fingerprint of the problem solved."""
+
 
 def read_folder(path: Path) -> Instance:
     """Read a large instance; regions in any order, all files in the same one."""
@@ -84,19 +87,28 @@ def read_solution_parquet(path: Path, instance: Instance) -> NDArray[Any]:
     return _table(path, instance.sizes, instance.hierarchy.regions, instance.order, floats=True)
 
 
+def read_fingerprint_parquet(path: Path) -> str | None:
+    """The fingerprint of the problem that a solution file says it solves; None if it does not say."""
+    with open_parquet(path) as file:
+        found = (file.schema_arrow.metadata or {}).get(FINGERPRINT)
+    return None if found is None else found.decode("ascii", "replace")
+
+
 def write_solution_parquet(
     values: NDArray[Any],
     instance: Instance,
     path: Path,
     units: NDArray[np.int64] | None = None,
     grid: int = 0,
+    fingerprint: str | None = None,
 ) -> None:
     """Write the values (R, N) of a solution, rows in the order of the instance's file.
 
     `units`: multipliers of the first regions in units of 2^-grid; those of all others are 0.
     """
     with atomic_path(path) as temporary:
-        _write(temporary, instance.to_file_order(values), instance.sizes, units, grid, instance.order)
+        table = instance.to_file_order(values)
+        _write(temporary, table, instance.sizes, units, grid, instance.order, fingerprint)
 
 
 def price_columns(sizes: NDArray[np.int64]) -> list[str]:
@@ -111,17 +123,20 @@ def _write(
     units: NDArray[np.int64] | None = None,
     grid: int = 0,
     order: NDArray[np.int64] | None = None,
+    fingerprint: str | None = None,
 ) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     fields = [(str(size), pa.from_numpy_dtype(values.dtype)) for size in sizes.tolist()]
-    metadata: dict[bytes | str, bytes | str] | None = None
+    metadata: dict[bytes | str, bytes | str] = {}
+    if fingerprint is not None:
+        metadata[FINGERPRINT] = fingerprint
     if units is not None:
         fields += [(name, pa.int64()) for name in price_columns(sizes)]
-        metadata = {GRID: str(grid)}
+        metadata[GRID] = str(grid)
     region = np.arange(values.shape[0]) if order is None else np.argsort(order)
-    schema = pa.schema(fields, metadata=metadata)
+    schema = pa.schema(fields, metadata=metadata or None)
     rows = max(1, 4_000_000 // len(sizes))
     with pq.ParquetWriter(path, schema, compression=_COMPRESSION) as writer:
         for first in range(0, max(1, values.shape[0]), rows):

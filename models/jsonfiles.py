@@ -233,7 +233,7 @@ def read_solution_json(path: Path, instance: Instance) -> NDArray[Any]:
     """
     record = read_json(path, SOLUTION)
     where = str(path)
-    keys(record, {"format", "values"}, {"multipliers"}, where)
+    keys(record, {"format", "values"}, {"multipliers", "fingerprint"}, where)
     values = record["values"]
     if not isinstance(values, dict):
         raise InputError("'values' is not an object", where, "give a list of numbers for each region")
@@ -267,12 +267,21 @@ def read_solution_json(path: Path, instance: Instance) -> NDArray[Any]:
     return np.array(rows, dtype=np.float64)
 
 
+def read_fingerprint_json(path: Path) -> str | None:
+    """The fingerprint of the problem that a solution file says it solves; None if it does not say."""
+    found = read_json(path, SOLUTION).get("fingerprint")
+    if found is not None and not isinstance(found, str):
+        raise InputError("the fingerprint is not text", str(path), "correct it, or leave it out")
+    return found
+
+
 def write_solution_json(
     values: NDArray[Any],
     instance: Instance,
     path: Path,
     units: NDArray[np.int64] | None = None,
     grid: int = 0,
+    fingerprint: str | None = None,
 ) -> None:
     """Write the values (R, N) of a solution, regions in the order of the instance's file.
 
@@ -280,6 +289,8 @@ def write_solution_json(
     """
     ids, rows = instance.hierarchy.ids.tolist(), values.tolist()
     record: dict[str, Any] = {"format": SOLUTION, "values": {ids[i]: rows[i] for i in _file_rows(instance)}}
+    if fingerprint is not None:
+        record["fingerprint"] = fingerprint
     if units is not None:
         prices, inner = units.tolist(), instance.problem.inner()
         entries = {ids[i]: prices[i] for i in _file_rows(instance) if inner[i]}

@@ -60,7 +60,7 @@ def inner_rows(instance: Instance) -> int:
 def read_multipliers_json(path: Path, instance: Instance) -> Float64 | None:
     """Read the multipliers of a small solution, or None if it has none; see `files.read_multipliers`."""
     record = read_json(path, SOLUTION)
-    keys(record, {"format", "values"}, {"multipliers"}, str(path))
+    keys(record, {"format", "values"}, {"multipliers", "fingerprint"}, str(path))
     if "multipliers" not in record:
         return None
     where = f"{path}, multipliers"

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pgsr.atomic import atomic_dir, atomic_path
 from pgsr.errors import InputError
 from pgsr.levelorder import MAGNITUDE
-from pgsr.text import ArrowArray, arrow_array, text_array
+from pgsr.text import ArrowArray, arrow_array, control_rows, text_array
 
 __all__ = ["AUTO", "Auto", "Table", "atomic_dir", "atomic_path", "read_table"]
 
@@ -94,7 +94,8 @@ class Table:
     def text(self, name: str, *, empty: bool = False) -> ArrowArray:
         """One column of codes as arrow large_string; whole numbers become their decimal text.
 
-        Raises InputError for another type and, unless `empty`, for missing or empty cells.
+        Raises InputError for another type, for control characters and, unless `empty`, for missing or empty
+        cells.
         """
         codes = text_array(self.column(name), self.where(name))
         if not empty:
@@ -102,6 +103,9 @@ class Table:
 
             length: ArrowArray = pc.binary_length(codes)
             self._refuse(np.asarray(length.fill_null(0)) == 0, "missing code", name, "fill every cell")
+        control = control_rows(codes)
+        if control is not None:
+            self._refuse(control, "control character in a code", name, "take it out")
         return codes
 
     def integers(self, name: str, *, minimum: int = -LIMIT, maximum: int = LIMIT) -> NDArray[np.int64]:

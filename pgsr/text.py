@@ -5,15 +5,20 @@ Codes are text throughout, so that leading zeros survive: whole numbers become t
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgsr.errors import InputError
 
 TextArray = np.ndarray[Any, np.dtypes.StringDType]
 ArrowArray: TypeAlias = Any
 """A `pyarrow.Array`: its stubs know too few of the calls that it answers."""
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters but tabs and line breaks: a terminal that shows them obeys them."""
 
 _CHUNK = 1_000_000
 _WAY_OUT = "give the codes as text"
@@ -78,6 +83,30 @@ def text_array(values: Any, where: str) -> ArrowArray:
     if not (pa.types.is_integer(kind) or pa.types.is_null(kind)):
         raise InputError(f"codes are of type {kind}", where, _WAY_OUT)
     return array.cast(pa.large_string())
+
+
+def control_rows(array: ArrowArray) -> NDArray[np.bool_] | None:
+    """Which codes of an arrow text array hold a control character (`CONTROL`), None if none does.
+
+    Nulls hold none.
+    """
+    data = array.buffers()[2]
+    if data is None or not _suspect(np.frombuffer(data, dtype=np.uint8)):
+        return None
+    import pyarrow.compute as pc
+
+    found: ArrowArray = pc.match_substring_regex(array, CONTROL.pattern)
+    rows = np.asarray(found.fill_null(False))
+    return rows if rows.any() else None
+
+
+def _suspect(data: NDArray[np.uint8]) -> bool:
+    """Whether UTF-8 may hold a control character: bytes below 32, 127, or C2, with which 128 to 159 begin."""
+    for start in range(0, data.size, _CHUNK):
+        part = data[start : start + _CHUNK]
+        if ((part < 0x20) | (part == 0x7F) | (part == 0xC2)).any():
+            return True
+    return False
 
 
 def numpy_text(array: ArrowArray) -> TextArray:

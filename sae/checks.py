@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,9 @@ from pgsr.errors import InputError
 
 Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
+
+CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Categories of what no label has: terminals and pages obey it, or show it as something else."""
 
 
 def numbers(x: Any, name: str, way_out: str) -> Float64:
@@ -73,6 +77,8 @@ def labels(x: Any, name: str, m: int | None = None) -> tuple[str, ...]:
     for row, text in enumerate(texts, start=1):
         if not isinstance(text, str) or not text.strip():
             raise InputError("a label is not text", f"{name}, row {row}", "give labels as text")
+        if any(unicodedata.category(letter) in CONTROLS for letter in text):
+            raise InputError("a control character in a label", f"{name}, row {row}", "take it out")
         if text in seen:
             raise InputError(f"label '{text}' twice", f"{name}, row {row}", "give each label once")
         seen.add(text)

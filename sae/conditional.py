@@ -18,7 +18,7 @@ from pgsr.noise import BitSource
 from pgsr.privacy import Neighbours, PrivacyEvent
 from pgsr.provenance import Provenance
 from pgsr.sae.draws import Kind, checked_draws, confidential_draws, draw_rho, draw_sentences, draw_table
-from pgsr.sae.frame import AreaEstimates, AreaFrame, checked_estimates
+from pgsr.sae.frame import AreaEstimates, AreaFrame, checked_estimates, refuse_unresolved
 from pgsr.sae.posterior import Posterior
 from pgsr.sae.statement import conditional_guarantee
 
@@ -44,13 +44,13 @@ def conditional_release(
     Raises InputError for data and parameters that do not fit.
     """
     y = checked_estimates(data)
-    y.aligned(frame)
     draws = checked_draws(draws)
     if not isinstance(label, str):
         raise InputError("the label is not text", "label", "give a public text")
     posterior = Posterior(
         variance=variance, model_variance=model_variance, design=frame.design, names=frame.names
     )
+    refuse_unresolved(y.aligned(frame), frame, posterior.variance)
     rho = two_digits_up(draws * draw_rho(posterior, frame, kind))
     event = PrivacyEvent.conditional(rho, neighbours=Neighbours.SUBSTITUTE, unit=frame.unit)
     sentences = draw_sentences(kind, draws, rho)

@@ -22,6 +22,7 @@ from pgsr.sae.frame import (
     array_digest,
     checked_estimates,
     positive_budget,
+    refuse_unresolved,
     text_column,
 )
 from pgsr.sae.guarantees import moving_rho, own_rho
@@ -157,8 +158,9 @@ class PosteriorMechanism:
         )
 
     def check(self, data: AreaEstimates) -> None:
-        """Refuse data with other areas than the frame's."""
-        checked_estimates(data).aligned(self.frame)
+        """Refuse data with other areas than the frame's, and estimates too large for floating point."""
+        y = checked_estimates(data).aligned(self.frame)
+        refuse_unresolved(y, self.frame, self.posterior.variance)
 
     def measure(self, data: AreaEstimates, rng: BitSource) -> MeasuredDraws:
         """The draws; with `check`, all that sees the data."""

@@ -156,6 +156,24 @@ def checked_estimates(data: Any) -> AreaEstimates:
     return data
 
 
+def refuse_unresolved(y: Float64, frame: AreaFrame, variance: Float64) -> None:
+    """Refuse estimates y (m,) that floating point does not tell from their neighbours, or hides the noise of.
+
+    Up to 2^31 Delta_k the rounding of y_k stays below 2^-21 Delta_k. Up to 2^30 sqrt(D_k) that of a draw's
+    mean, kept y + S U'V^-1/2 y, stays below about 2^-22 sqrt(m) of the noise it gets: kept |y_k| is at most
+    2^30 sqrt(g1_k), and |U'V^-1/2 y| at most 2^30 sqrt(m), against noise of variance 1. See `Posterior`.
+    """
+    away = "count the outcome from the lower end of its public range, or choose another mechanism"
+    for limit, what in (
+        (2.0**31 * frame.sensitivity, "too large for its sensitivity"),
+        (2.0**30 * np.sqrt(variance), "too large for its sampling variance"),
+    ):
+        far = np.flatnonzero(np.abs(y) > limit)
+        if far.size:
+            where = f"direct estimate of '{frame.areas[int(far[0])]}'"
+            raise InputError(what, where, f"check both; {away}")
+
+
 def text_column(texts: Sequence[str]) -> NDArray[Any]:
     """A column of numpy strings."""
     return np.array(list(texts), dtype=np.dtypes.StringDType())

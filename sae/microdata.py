@@ -11,6 +11,9 @@ import numpy as np
 from pgsr.errors import InputError
 from pgsr.sae.checks import Float64, Int64, labels, positive, public_range, refuse, sums, vector
 
+_LEAST_WEIGHT = 1e-100
+"""Squares of smaller weights are lost in floating point."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Microdata:
@@ -44,6 +47,7 @@ class Microdata:
         outcome = vector(self.outcome, "outcome")
         n = outcome.size
         weight = positive(self.weight, "weight", n, "leave out records without a positive weight")
+        refuse(weight < _LEAST_WEIGHT, "a weight below 1e-100", "weight", "choose another unit of weights")
         binary = self.lower is None and self.upper is None
         lower, upper = (0.0, 1.0) if binary else public_range(self.lower, self.upper)
         if binary:

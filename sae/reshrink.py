@@ -19,10 +19,14 @@ from pgsr.sae.checks import Float64
 from pgsr.sae.posterior import Posterior
 
 
-def reshrunk(posterior: Posterior, draw: Float64, draws: int = 1) -> tuple[Float64, Float64]:
+def reshrunk(
+    posterior: Posterior, draw: Float64, draws: int = 1, truth: float | None = None
+) -> tuple[Float64, Float64]:
     """Predictor and its mean squared error (m,), (m,) from `draw` (m,), the mean of so many joint draws.
 
-    Given y* the truth is normal with these two. Raises InputError for A = 0, where M has no inverse.
+    Given y* the truth is normal with these two. With `truth` the error is that at a larger model variance
+    than the posterior's: it rises by the difference times sum_j (P - I)_ij^2, P the predictor's map of y*,
+    P X = X. Raises InputError for A = 0, where M has no inverse.
     """
     a, d = posterior.model_variance, posterior.variance
     if a == 0:
@@ -51,4 +55,12 @@ def reshrunk(posterior: Posterior, draw: Float64, draws: int = 1) -> tuple[Float
     inverse_diagonal = 1 / diagonal + np.einsum("ip,pi->i", scaled, np.linalg.solve(inner, scaled.T))
     loading = u - a * inverse_u
     fixed = np.einsum("ip,pi->i", loading, np.linalg.solve(information, loading.T))
-    return predicted, a - a * a * inverse_diagonal + fixed
+    mse = a - a * a * inverse_diagonal + fixed
+    if truth is not None and truth > a:
+        # P = A V*^-1 + loading beta_map, V*^-1 = 1/diagonal + scaled inner^-1 scaled'.
+        left = np.hstack([a * np.linalg.solve(inner, scaled.T).T, loading])
+        right = np.hstack([scaled, np.linalg.solve(information, inverse_u.T).T])
+        own = a / diagonal - 1.0
+        squares = np.einsum("ip,pq,iq->i", left, right.T @ right, left)
+        mse = mse + (truth - a) * (own**2 + 2 * own * (left * right).sum(axis=1) + squares)
+    return predicted, mse

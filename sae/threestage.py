@@ -20,11 +20,13 @@ from pgsr.sae.frame import (
     array_digest,
     checked_estimates,
     positive_budget,
+    refuse_unresolved,
     text_column,
 )
 from pgsr.sae.normals import grid_step, on_grid, standard_normals
 from pgsr.sae.posterior import Posterior
 from pgsr.sae.reshrink import reshrunk
+from pgsr.sae.stage_intervals import draw_variance, upper_model_variance
 from pgsr.sae.stages import RegressionStage, binary_variance, floored_variance, proportion_scale
 from pgsr.sae.statement import zcdp_guarantee
 
@@ -149,6 +151,8 @@ class ThreeStageMechanism:
         """Refuse data with other areas, or estimates outside 0..1."""
         y = checked_estimates(data).aligned(self.frame)
         refuse((y < 0) | (y > 1), "not a proportion", "direct estimates", "give Hajek means of a 0/1 outcome")
+        least = np.minimum(*(self._floored(self._variance(end)) for end in self.clamp))
+        refuse_unresolved(y, self.frame, least)
 
     def measure(self, data: AreaEstimates, rng: BitSource) -> MeasuredStages:
         """The three stages and the draws; with `check`, all that sees the data."""
@@ -185,14 +189,27 @@ class ThreeStageMechanism:
         variance = self._variance(proportion)
         # A larger A~ than this changes nothing, and keeps the arithmetic finite.
         a = min(self._stage(proportion).model_variance(square, variance), 1e6)
-        coordinates = 2 if self.frame.moves else 1
-        floored = floored_variance(
-            variance, self.frame.sensitivity, float(self.rho_draw), coordinates * self.draws
+        return Posterior(
+            variance=self._floored(variance),
+            model_variance=a,
+            design=self.frame.design,
+            names=self.frame.names,
         )
-        return Posterior(variance=floored, model_variance=a, design=self.frame.design, names=self.frame.names)
+
+    def _floored(self, variance: Float64) -> Float64:
+        """D' (m,), so that the draws keep to their share."""
+        count = (2 if self.frame.moves else 1) * self.draws
+        return floored_variance(variance, self.frame.sensitivity, float(self.rho_draw), count)
+
+    def _upper(self, proportion: float, square: float) -> float:
+        """The upper bound of A that intervals count with, from p~ and T~ alone."""
+        scale = proportion_scale(self.frame, float(self.rho_p))
+        centre = float(np.clip(proportion, *self.clamp))
+        shifted = tuple(self._variance(end) for end in (centre - scale, centre + scale))
+        return upper_model_variance(self._stage(proportion), square, self._variance(proportion), shifted)
 
     def measurements(self, measured: MeasuredStages) -> Tables:
-        """The tables `stages` (p~ clamped, T~, A~), `coefficients` (beta~) and `draws`."""
+        """The tables `stages` (p~, T~, A~ and its upper bound), `coefficients` (beta~) and `draws`."""
         posterior = self._posterior(measured.proportion, measured.square)
         names = text_column(self.frame.names or ())
         clamped = float(np.clip(measured.proportion, *self.clamp))
@@ -202,23 +219,27 @@ class ThreeStageMechanism:
                 "proportion_clamped": np.array([clamped]),
                 "clipped_square": np.array([measured.square]),
                 "model_variance": np.array([posterior.model_variance]),
+                "model_variance_upper": np.array([self._upper(measured.proportion, measured.square)]),
             },
             "coefficients": {"covariate": names, "value": measured.beta},
             "draws": draw_table(self.frame.area_column, measured.values),
         }
 
     def estimate(self, measured: MeasuredStages, progress: Progress | None = None) -> Estimate:
-        """The table `areas`: means of the draws with intervals, the variances used and whether floored."""
+        """The table `areas`: means of the draws with intervals, the variances used and whether floored.
+
+        Intervals count that A~ may be too small: see `pgsr.sae.stage_intervals`.
+        """
         del progress
         posterior = self._posterior(measured.proportion, measured.square)
         centre = measured.values.mean(axis=0)
-        columns = interval_columns(
-            self.frame.area_column, centre, posterior.sigma2 * (1.0 + 1.0 / self.draws)
-        )
+        upper = self._upper(measured.proportion, measured.square)
+        spread = draw_variance(posterior, upper, self.draws)
+        columns = interval_columns(self.frame.area_column, centre, spread)
         columns["variance"] = posterior.variance
         columns["floored"] = posterior.variance > self._variance(measured.proportion)
         if self.reshrink and posterior.model_variance > 0:
-            value, mse = reshrunk(posterior, centre, self.draws)
+            value, mse = reshrunk(posterior, centre, self.draws, upper)
             columns |= {"reshrunk": value, "reshrunk_sd": np.sqrt(mse)}
         return Estimate(tables={"areas": columns})
 

@@ -27,6 +27,9 @@ from pgsr.models.problem import Int64, Problem
 MOST_SEGMENTS = 1_000_000
 """Unit segments up to which a piecewise-linear program is written."""
 
+REACH = 4
+"""Units that windows reach beyond the noisy and the optimal table on either side."""
+
 ENDINGS = (".mps", ".lp")
 
 LONGEST = 150
@@ -50,6 +53,8 @@ def write_program(
     path: str | os.PathLike[str],
     form: Literal["qp", "pwl"] = "qp",
     known: Int64 | None = None,
+    *,
+    proven: bool = False,
 ) -> Written:
     """Write a program whose optimum is the problem's; the file appears whole or not at all.
 
@@ -58,8 +63,9 @@ def write_program(
     1`; an entry is its smallest value plus its steps (plus `free.region.size` where there is no weight), and
     the objective equals the loss at whole tables. A `Problem` has rows and places for names. `known` (R, N),
     any feasible whole table, leaves out the steps that no table as good as it can take; the better it is, the
-    fewer remain. Raises InputError for another ending or form, an infeasible `known`, and more than
-    `MOST_SEGMENTS` steps.
+    fewer remain. If these are too many and it is `proven` optimal, only the steps near it and the target
+    remain (`proven_windows`): the optimum is the same, other tables as good may be missing. Raises
+    InputError for another ending or form, an infeasible `known`, and more than `MOST_SEGMENTS` steps.
     """
     target = Path(path)
     if target.suffix not in ENDINGS:
@@ -69,6 +75,8 @@ def write_program(
         program = matrix_form(problem)
     elif form == "pwl":
         windows = Windows.whole(problem) if known is None else as_good_windows(problem, known)
+        if proven and known is not None and windows.segments > MOST_SEGMENTS:
+            windows = proven_windows(problem, known)
         needed = windows.segments
         if needed > MOST_SEGMENTS:
             raise InputError(
@@ -112,6 +120,25 @@ def as_good_windows(problem: Problem, known: Int64) -> Windows:
         whole,
         low=np.clip(problem.target - steps, whole.low, whole.high),
         high=np.clip(problem.target + steps, whole.low, whole.high),
+    )
+
+
+def proven_windows(problem: Problem, best: Int64) -> Windows:
+    """Windows that hold an optimal table `best` (R, N), the values nearest to the target, and `REACH` more.
+
+    Since `best` is inside, a program of whole tables in them has the problem's optimum. Raises InputError for
+    a relaxation, which may be better outside, and for a `best` that is not feasible.
+    """
+    if not problem.integer:
+        raise InputError("a table proven optimal is one of integers", "known", "leave proven out")
+    if not np.issubdtype(best.dtype, np.integer) or max(problem.violations(best).values()) > 0:
+        raise InputError("the known table is not a feasible table of integers", "known")
+    whole = Windows.whole(problem)
+    nearest = np.clip(problem.target, whole.low, whole.high)
+    free = problem.region_weights[:, None] == 0
+    return whole.between(
+        np.where(free, whole.low, np.minimum(nearest, best) - REACH),
+        np.where(free, whole.high, np.maximum(nearest, best) + REACH),
     )
 
 

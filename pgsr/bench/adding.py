@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from pgsr.bench.here import here
-from pgsr.bench.judged import about, judged
-from pgsr.bench.library import open_case
+from pgsr.bench.judged import about, judged, stated_bound
+from pgsr.bench.library import LibraryCase, open_case
 from pgsr.bench.pages import Row
-from pgsr.bench.results import RESULTS, Store, read_results, write_results
+from pgsr.bench.results import NAMES, RESULTS, Store, is_results, read_results, write_results
 from pgsr.bench.runner import SUITE, locked
 from pgsr.bench.suite import load_suite
 from pgsr.bench.task import FILE
 from pgsr.bench.tasks import digest
 from pgsr.errors import InputError
+from pgsr.models.fingerprint import fingerprint
 from pgsr.solvers.certificate import certify
 
 ELSEWHERE = "made elsewhere"
@@ -41,12 +42,22 @@ class Origin:
     version: str | None = None
 
 
-def add_solution(out: Path, solution: Path, origin: Origin, base: Path | None = None) -> Row:
-    """Judge a solution file and add its row to the results in `out`; a row of the same key is replaced.
+def add_solution(
+    out: Path,
+    solution: Path,
+    origin: Origin,
+    *,
+    base: Path | None = None,
+    solved: Path | None = None,
+    replace: bool = False,
+) -> Row:
+    """Judge a solution file and add its row to the results in `out`.
 
     Objective, violations, certificate and distances are recomputed from the problem. `kind` by default:
-    relaxed for real numbers, exact for integers proven optimal, else heuristic. Raises InputError for files
-    that do not fit the instance, and folders without results.
+    relaxed for real numbers, exact for integers proven optimal, else heuristic. `solved`: the instance file
+    that was solved, which must hold the very problem of `origin`; a solution file that names its problem is
+    compared with that too. Raises InputError for another problem, files that do not fit the instance,
+    folders without results, and, unless `replace`, another row of the same key.
     """
     from pgsr.models.files import read_multipliers, read_solution
 
@@ -59,6 +70,7 @@ def add_solution(out: Path, solution: Path, origin: Origin, base: Path | None = 
         seed=origin.seed,
         base=base,
     )
+    _same_problem(case, solution, solved)
     x = read_solution(solution, case.instance)
     if not np.issubdtype(x.dtype, np.integer) and bool(np.all(x == np.rint(x))):
         x = x.astype(np.int64)
@@ -71,6 +83,7 @@ def add_solution(out: Path, solution: Path, origin: Origin, base: Path | None = 
     if kind not in KINDS:
         raise InputError(f"unknown kind '{kind}'", "kind", f"use {', '.join(KINDS)}")
     row = here() | about(problem) | judged(problem, x, case.truth)
+    bound = stated_bound(proof.bound, row["objective"])
     row |= {
         "suite": _suite(out),
         "key": _key(origin, case, base),
@@ -87,14 +100,41 @@ def add_solution(out: Path, solution: Path, origin: Origin, base: Path | None = 
         "reason": f"{ELSEWHERE}: times are as stated by its maker",
         "point_status": "infeasible" if proof.optimal is False and proof.exchange is None else "feasible",
         "certificate": proof.optimal,
-        "bound": None if proof.bound is None else float(proof.bound),
-        "gap": None if proof.bound is None else row["objective"] - float(proof.bound),
+        "bound": bound,
+        "gap": None if bound is None else row["objective"] - bound,
         "solve_s": origin.solve_s,
         "version": origin.version,
     }
     with locked(out):
-        Store(out).keep(row)
+        store = Store(out)
+        if row["key"] in store and not replace:
+            kept = next(one for one in store.rows if one["key"] == row["key"])
+            if kept != dict.fromkeys(NAMES) | row:
+                way_out = "give --replace, or the method another name"
+                raise InputError("there is another result of this run", f"{out}, '{row['key']}'", way_out)
+        store.keep(row)
     return row
+
+
+def _same_problem(case: LibraryCase, solution: Path, solved: Path | None) -> None:
+    """Refuse a solution that was made for another problem, by what is stated of it."""
+    from pgsr.models.files import read_fingerprint, read_instance
+
+    way_out = "give the model, epsilon, noise and seed with which the instance was written"
+    stated = read_fingerprint(solution)
+    if stated is not None and stated != case.fingerprint:
+        where = f"{solution}, instance '{case.name}'{_drawn(case)}"
+        raise InputError("the solution is one of another problem", where, way_out)
+    if solved is not None and fingerprint(read_instance(solved).problem) != case.fingerprint:
+        where = f"{solved}, instance '{case.name}'{_drawn(case)}"
+        raise InputError("the file holds another problem", where, way_out)
+
+
+def _drawn(case: LibraryCase) -> str:
+    """Model and noise of a case, in words."""
+    if case.seed is None:
+        return f" ({case.model})"
+    return f" ({case.model}, epsilon {case.epsilon}, {case.noise}, seed {case.seed})"
 
 
 def add_results(out: Path, file: Path) -> tuple[int, int]:
@@ -103,6 +143,9 @@ def add_results(out: Path, file: Path) -> tuple[int, int]:
     Raises InputError, and adds nothing, for another result of the same key, and for another problem under the
     same name (by its fingerprint).
     """
+    if file.suffix == ".json" or (file.suffix == ".parquet" and not is_results(file)):
+        way_out = "a solution needs --instance NAME and --method NAME"
+        raise InputError("not a table of results", str(file), way_out)
     rows = read_results(file)
     _suite(out)
     with locked(out):

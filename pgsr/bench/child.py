@@ -27,6 +27,9 @@ from pgsr.errors import one_line
 POLL_S = 0.02
 """Seconds between two looks at a run."""
 
+WHEN = ("before the solve began", "after the solve")
+"""Ends the reason of a run that was killed for the limit on building."""
+
 _SOLVING = 1
 """Lines that the process has written while it solves."""
 
@@ -74,7 +77,7 @@ class Child:
         self._peak = max(self._peak, used)
         task = self.task
         if used > task.memory_limit_gb:
-            return self._killed("memory", f"killed at {used:.1f} GB of {task.memory_limit_gb:g}")
+            return self._killed("memory", f"killed at {used:.3g} GB of {task.memory_limit_gb:g}")
         size = os.fstat(self._said.fileno()).st_size
         if size != self._size:
             self._size = size
@@ -85,10 +88,12 @@ class Child:
         if self._stage == _SOLVING:
             if spent > task.time_limit_s + task.grace_s:
                 limit = f"limit {task.time_limit_s:g} s and grace {task.grace_s:g} s"
-                return self._killed("killed", f"killed after {spent:.1f} s of the solve ({limit})")
+                return self._killed("killed", f"killed after {spent:.3g} s of the solve ({limit})")
         elif spent > task.build_limit_s:
-            when = "before the solve began" if self._stage < _SOLVING else "after the solve"
-            return self._killed("killed", f"killed after {spent:.1f} s {when}")
+            limit = f"limit {task.build_limit_s:g} s"
+            return self._killed(
+                "killed", f"killed after {spent:.3g} s {WHEN[self._stage > _SOLVING]} ({limit})"
+            )
         return None
 
     def kill(self) -> None:

@@ -75,6 +75,16 @@ def against_truth(problem: Problem, x: NDArray[Any], truth: GroupSizes | None) -
     return found
 
 
+def stated_bound(bound: float | None, objective: float | None) -> float | None:
+    """A lower bound as it stands in a row: None if it says no more than that no loss is below 0.
+
+    An objective of 0 has the bound 0, whatever was proven.
+    """
+    if objective == 0 and bound is not None:
+        return max(0.0, float(bound))
+    return None if bound is None or bound <= 0 else float(bound)
+
+
 def judged(problem: Problem, x: NDArray[Any], truth: GroupSizes | None) -> Row:
     """Objective, violations, distances of the table x for a problem in integers."""
     objective = problem.objective(x)

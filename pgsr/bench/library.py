@@ -20,17 +20,21 @@ from typing import Any
 
 import numpy as np
 
+from pgsr.bench.guess import meant
 from pgsr.bench.library_entries import BOTH, ENTRIES, VECTORS, Entry
 from pgsr.bench.library_files import PREFIX, Given, is_counts, parts, read_given
-from pgsr.bench.library_fingerprint import fingerprint
 from pgsr.bench.library_noise import NOISES, Noise, noisy_table, rho
-from pgsr.bench.library_parameters import read_parameters
+from pgsr.bench.library_parameters import check_ranges, read_parameters
 from pgsr.bench.presets import PRESETS, Model, generate
 from pgsr.counts import GroupSizes
 from pgsr.errors import InputError
 from pgsr.hierarchy import Hierarchy
+from pgsr.models.fingerprint import fingerprint
 from pgsr.models.instance import Instance
 from pgsr.privacy import Number, as_fraction
+
+SEED = 1
+"""The seed where none is given: the first one of a suite."""
 
 _OWN = "the reader's own"
 
@@ -59,7 +63,7 @@ class LibraryCase:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the problem: see `pgsr.bench.library_fingerprint`."""
+        """SHA-256 of the problem: see `pgsr.models.fingerprint`."""
         return fingerprint(self.instance.problem)
 
 
@@ -72,10 +76,16 @@ def entry(name: str) -> Entry:
     """What is known of the family of `name`, whose parameters are not looked at; InputError if unknown."""
     family = name.partition(":")[0]
     if family not in ENTRIES:
-        raise InputError(
-            f"unknown instance '{name}'", "instance", f"use one of {', '.join(ENTRIES)}, or file:PATH"
-        )
+        way_out = meant(family, ENTRIES, f"use one of {', '.join(ENTRIES)}, or file:PATH")
+        raise InputError(f"unknown instance '{name}'", "instance", way_out)
     return ENTRIES[family]
+
+
+def check_name(name: str) -> None:
+    """Refuse, before anything is made, an unknown family, unknown parameters, and values out of range."""
+    if not name.startswith(PREFIX):
+        found = entry(name)
+        check_ranges(name, read_parameters(name, found.parameters), found.largest)
 
 
 def expand(name: str) -> tuple[str, ...]:
@@ -115,11 +125,11 @@ def open_case(
     """The instance called `name`; `base` is the folder that `file:` paths are relative to.
 
     Without a model the instance's own, hierarchical where there are both; else epsilon 1, geometric noise,
-    seed 0. Where the targets are part of the instance (`fixed`), the last three change nothing. Raises
+    seed 1. Where the targets are part of the instance (`fixed`), the last three change nothing. Raises
     InputError for unknown names, parameters, models and noise, and for what is wrong in a file.
     """
     noise = "geometric" if noise is None else noise
-    seed = 0 if seed is None else seed
+    seed = SEED if seed is None else seed
     if model not in (None, *BOTH):
         raise InputError(f"unknown model '{model}'", "model", "use hierarchical or cumulative")
     if noise not in NOISES:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from pgsr.bench.library_adversarial import deep, fractional, window_trap
+from pgsr.bench.library_adversarial import MOST_COPIES, deep, fractional, window_trap
 from pgsr.bench.library_parameters import Parameters
-from pgsr.bench.presets import PRESETS, Model, true_counts
+from pgsr.bench.presets import LARGEST_SCALE, MOST_SIZES, PRESETS, Model, true_counts
 from pgsr.counts import GroupSizes
 from pgsr.datasets import describe, load_flights, load_korea_households
 from pgsr.errors import InputError
@@ -28,10 +28,10 @@ _PGSR = "The pgsr developers. pgsr: private, consistent, provably optimal hierar
 class Entry:
     """One family of instances: what `pgsr bench instances` says of it, and how it is made.
 
-    parameters: what may follow its name, each with a line about it. models: those it is there for.
-    levels, regions, sizes: of the plain name. fixed: its targets are part of it, so that epsilon, noise and
-    seed say nothing. truth: true counts for parameters and seed; problem: the problem itself, where there is
-    no truth; one of the two is given.
+    parameters: what may follow its name, each with a line about it; largest: the largest value of each.
+    models: those it is there for. levels, regions, sizes: of the plain name. fixed: its targets are part of
+    it, so that epsilon, noise and seed say nothing. truth: true counts for parameters and seed; problem: the
+    problem itself, where there is no truth; one of the two is given.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Entry:
     licence: str = _OURS
     source: str = "made by pgsr.bench.presets from the seed"
     parameters: Mapping[str, str] = field(default_factory=dict)
+    largest: Mapping[str, float] = field(default_factory=dict)
     models: tuple[Model, ...] = BOTH
     fixed: bool = False
     truth: Callable[[Parameters, int], GroupSizes] | None = None
@@ -79,6 +80,7 @@ def _data(name: str, described: str, load: Callable[[], GroupSizes], shape: tupl
         licence=about.licence,
         source=about.source,
         parameters={"levels": f"the top levels alone, 1 to {levels}"},
+        largest={"levels": levels},
         truth=truth,
     )
 
@@ -102,6 +104,7 @@ def _generated(name: str, kind: Kind, shape: tuple[int, int, int]) -> Entry:
         regions=regions,
         sizes=sizes,
         parameters={"scale": "size of the tree, 1 is the full size", "sizes": "number of group sizes"},
+        largest={"scale": LARGEST_SCALE, "sizes": MOST_SIZES},
         fixed=name == "ties",
         truth=truth,
     )
@@ -142,6 +145,7 @@ _ENTRIES = (
         sizes=6,
         source="made by pgsr.bench.library_adversarial from the seed",
         parameters={"levels": "levels of the tree, 1 to 20", "sizes": "number of group sizes"},
+        largest={"levels": 20, "sizes": 1_000},
         truth=deep,
     ),
     Entry(
@@ -153,6 +157,7 @@ _ENTRIES = (
         sizes=3,
         source="pgsr.solvers.conformance, model2-fractional",
         parameters={"copies": "side by side, 1 to 10,000; from 2 on each copy's total is a bound"},
+        largest={"copies": MOST_COPIES},
         models=("cumulative",),
         fixed=True,
         problem=fractional,
@@ -178,6 +183,7 @@ _ENTRIES = (
         sizes=0,
         source="pgsr.solvers.conformance",
         parameters={"number": f"which one, 1 to {VECTORS}"},
+        largest={"number": VECTORS},
         fixed=True,
         problem=_vector,
     ),

@@ -26,6 +26,15 @@ def read_parameters(name: str, known: Collection[str]) -> dict[str, float]:
     return found
 
 
+def check_ranges(name: str, parameters: Parameters, largest: Mapping[str, float]) -> None:
+    """Refuse values that are not above 0 and at most `largest`."""
+    for key, value in parameters.items():
+        most = largest[key]
+        if not 0 < value <= most:
+            way_out = f"give a number above 0, at most {most:g}" if key == "scale" else f"give 1 to {most:,}"
+            raise InputError(f"{key}={value:g} is out of range", f"instance '{name}'", way_out)
+
+
 def whole(parameters: Parameters, key: str, default: int, largest: int) -> int:
     """A parameter that counts something, from 1 to `largest`; InputError otherwise."""
     value = int(parameters.get(key, default))

@@ -16,6 +16,8 @@ from pgsr.counts import GroupSizes
 from pgsr.errors import InputError
 from pgsr.models.instance import Instance
 
+LARGEST_SCALE, MOST_SIZES = 100, 100_000
+
 Model = Literal["hierarchical", "cumulative"]
 
 _BUILDERS: dict[str, trees.Preset] = {
@@ -100,9 +102,9 @@ def _true_counts(
 ) -> tuple[Truth, GroupSizes]:
     if preset not in _BUILDERS:
         raise InputError(f"unknown preset '{preset}'", "preset", f"use one of {', '.join(_BUILDERS)}")
-    if not 0 < scale <= 100:
+    if not 0 < scale <= LARGEST_SCALE:
         raise InputError("the scale is not above 0 (and at most 100)", "scale", "1 is the full size")
-    if sizes is not None and not 1 <= sizes <= 100_000:
+    if sizes is not None and not 1 <= sizes <= MOST_SIZES:
         raise InputError("the number of sizes is not in 1 .. 100,000", "sizes")
     if seed < 0:
         raise InputError("the seed is negative", "seed", "give 0, 1, 2, ...")

@@ -69,7 +69,7 @@ COLUMNS: tuple[Column, ...] = (
     _column("certificate", TRUTH, "true: proven optimal from the problem; false: refuted; null: unknown"),
     _column("objective", REAL, "value of the answer in the problem, recomputed"),
     _column("objective_exact", TEXT, "the same in digits, for integers"),
-    _column("bound", REAL, "lower bound on the optimum that was proven or claimed"),
+    _column("bound", REAL, "lower bound on the optimum that was proven or claimed, if it is above 0"),
     _column("gap", REAL, "objective minus bound"),
     _column("broken_sums", WHOLE, "parent cells that are not the sum of their children"),
     _column("sums", WHOLE, "parent cells that were looked at"),
@@ -147,8 +147,13 @@ def write_results(path: Path, rows: Iterable[Row]) -> None:
             ) from None
     table = pa.Table.from_arrays(columns, schema=whole)
     _check(table, str(path))
-    with atomic_path(path) as new:
-        pq.write_table(table, new)
+    try:
+        with atomic_path(path) as new:
+            pq.write_table(table, new)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
 def read_results(path: Path) -> list[Row]:
@@ -168,7 +173,8 @@ def read_results(path: Path) -> list[Row]:
             "there are no results", str(file), "run 'pgsr bench SUITE --out DIR' first"
         ) from None
     except (OSError, pa.ArrowInvalid):
-        raise InputError("the file is not Parquet", str(file), "give results of 'pgsr bench'") from None
+        way_out = "move it away, or give results of 'pgsr bench'"
+        raise InputError("the file is not Parquet", str(file), way_out) from None
     whole = schema()
     columns = []
     for field in whole:
@@ -183,6 +189,17 @@ def read_results(path: Path) -> list[Row]:
     _check(table, str(file))
     rows: list[Row] = table.to_pylist()
     return rows
+
+
+def is_results(file: Path) -> bool:
+    """Whether a file may be a table of results: all but a Parquet file without its columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return "key" in pq.read_schema(file).names
+    except (OSError, pa.ArrowInvalid):
+        return True  # reading it says what is wrong
 
 
 def _check(table: pa.Table, where: str) -> None:

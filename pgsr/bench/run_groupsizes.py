@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr.bench.judged import about, judged
+from pgsr.bench.judged import about, judged, stated_bound
 from pgsr.bench.pages import Row
 from pgsr.bench.task import NOISY, RELAXED, ROUNDED, Task
 from pgsr.errors import PgsrError
@@ -80,7 +80,9 @@ def _cannot(solver: Solver, model: str | None, *, relaxed: bool) -> Row | None:
     if model is not None:
         need.add(Feature(model))
     lacking = ", ".join(sorted(feature.value for feature in need - solver.features))
-    return {"outcome": "lacks", "reason": f"does not take {lacking}"} if lacking else None
+    if not lacking:
+        return None
+    return {"outcome": "lacks", "reason": f"does not take {lacking}", "version": solver.version()}
 
 
 def _warm_up(solver: Solver, asked: Problem, task: Task) -> None:
@@ -117,7 +119,7 @@ def _row(solution: Solution, took: float, problem: Problem, truth: Any, variant:
         "termination": solution.termination.value,
         "point_status": solution.point_status.value,
         "certificate": solution.certificate,
-        "bound": _float(solution.bound),
+        "bound": stated_bound(solution.bound, solution.objective),
         "build_s": solution.build_s,
         # An adapter knows best when its back end began; nobody is quicker than the clock.
         "solve_s": min(solution.solve_s, took),
@@ -129,7 +131,7 @@ def _row(solution: Solution, took: float, problem: Problem, truth: Any, variant:
     row |= judged(problem, solution.x, truth)
     if variant == RELAXED:
         row |= {"objective": _float(solution.objective), "objective_exact": None}
-    return row | {"gap": _float(solution.gap)}
+    return row | {"gap": _gap(row)}
 
 
 def _rounded(problem: Problem, relaxed: Solution, truth: Any) -> Row:
@@ -138,13 +140,18 @@ def _rounded(problem: Problem, relaxed: Solution, truth: Any) -> Row:
     x = np.rint(relaxed.x).astype(np.int64)
     row = judged(problem, x, truth)
     bound = relaxed.proof.bound if relaxed.proof is not None else None
+    row["bound"] = stated_bound(bound, row["objective"])
     # The bound is one for tables that add up: below it is only what does not.
     return row | {
         "point_status": _status(problem, x),
         "certificate": _certificate(problem, x),
-        "bound": _float(bound),
-        "gap": None if bound is None else row["objective"] - float(bound),
+        "gap": _gap(row),
     }
+
+
+def _gap(row: Row) -> float | None:
+    """Objective less bound, where both are known."""
+    return None if row["bound"] is None or row["objective"] is None else row["objective"] - row["bound"]
 
 
 def _status(problem: Problem, x: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from pgsr.atomic import atomic_path
+from pgsr.bench.again import to_repeat
 from pgsr.bench.child import POLL_S, Child
 from pgsr.bench.here import here
 from pgsr.bench.pages import Row
@@ -32,13 +33,15 @@ LOCK = ".lock"
 class Plan:
     """What a suite asks for in a folder: all its tasks, those still to do, and other rows that are there.
 
-    `others`: rows that the suite does not ask for, of an earlier version or made elsewhere; they stay.
+    `again`: keys of those to do that have a row, which the new one will replace. `others`: rows that the
+    suite does not ask for, of an earlier version or made elsewhere; they stay.
     """
 
     suite: Suite
     source: Path
     tasks: tuple[Task, ...]
     todo: tuple[Task, ...]
+    again: frozenset[str]
     others: int
 
     @property
@@ -61,23 +64,28 @@ class Step:
 Told = Callable[[Step], None]
 
 
-def make_plan(path: Path, out: Path, only: str = "") -> Plan:
+def make_plan(path: Path, out: Path, only: str = "", again: Collection[str] = ()) -> Plan:
     """Read the suite at `path`, and what the folder `out` holds of it; writes nothing.
 
-    `only`: just the runs whose key contains that text. Raises InputError for a suite that is not valid, a
+    `only`: just the runs whose key contains that text. `again`: outcomes of runs that are done anew, beside
+    those whose hindrance is gone (`pgsr.bench.again`). Raises InputError for a suite that is not valid, a
     folder with the results of another suite, and `only` that no key contains.
     """
     suite = load_suite(path)
     _same_suite(suite, out)
-    tasks = expand(suite, path.resolve().parent)
+    tasks = expand(suite, path.resolve().parent, str(path))
     keys = {task.key for task in tasks}
     wanted = tuple(task for task in tasks if only in task.key)
     if not wanted:
         raise InputError(f"no run has '{only}' in its key", "--only", "see the keys with --dry-run")
     store = Store(out)
-    todo = tuple(task for task in wanted if task.key not in store)
-    others = sum(row["key"] not in keys for row in store.rows)
-    return Plan(suite=suite, source=path, tasks=wanted, todo=todo, others=others)
+    kept = {row["key"]: row for row in store.rows}
+    anew = frozenset(
+        task.key for task in wanted if task.key in kept and to_repeat(task, kept[task.key], again)
+    )
+    todo = tuple(task for task in wanted if task.key not in kept or task.key in anew)
+    others = len(kept.keys() - keys)
+    return Plan(suite=suite, source=path, tasks=wanted, todo=todo, again=anew, others=others)
 
 
 def _same_suite(suite: Suite, out: Path) -> None:
@@ -106,7 +114,7 @@ def run_plan(plan: Plan, out: Path, *, jobs: int = 1, told: Told | None = None) 
         _tidy(out)
         store = Store(out)
         _copy(plan.source, out / SUITE)
-        todo = [task for task in plan.todo if task.key not in store]
+        todo = [task for task in plan.todo if task.key not in store or task.key in plan.again]
         facts = here(plan.suite.threads)
         begun = time.monotonic()
         for done, (task, row) in enumerate(_all(todo, jobs), 1):

@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from pgsr.bench.guess import meant
 from pgsr.errors import InputError
 from pgsr.privacy import as_fraction
 
@@ -125,8 +126,8 @@ class GroupSizesGroup(_Group):
 
     @model_validator(mode="after")
     def _known(self) -> GroupSizesGroup:
-        _one_of(self.models, ("hierarchical", "cumulative"), "model")
-        _one_of(self.noises, ("geometric", "laplace", "gaussian"), "noise")
+        _one_of(self.models, ("hierarchical", "cumulative"), "models")
+        _one_of(self.noises, ("geometric", "laplace", "gaussian"), "noises")
         return self
 
 
@@ -143,8 +144,8 @@ class InequalityGroup(_Group):
 
     @model_validator(mode="after")
     def _known(self) -> InequalityGroup:
-        _one_of(self.indexes, ("mld", "theil", "ge2"), "index")
-        _one_of(self.methods, self.METHODS, "method")
+        _one_of(self.indexes, ("mld", "theil", "ge2"), "indexes")
+        _one_of(self.methods, self.METHODS, "methods")
         return self
 
 
@@ -161,7 +162,7 @@ class SaeGroup(_Group):
 
     @model_validator(mode="after")
     def _known(self) -> SaeGroup:
-        _one_of(self.methods, self.METHODS, "method")
+        _one_of(self.methods, self.METHODS, "methods")
         return self
 
 
@@ -203,7 +204,8 @@ def find_suite(given: str) -> Path:
     path = Path(given)
     if path.suffix == ".toml" or path.is_file():
         return path
-    raise InputError(f"unknown suite '{given}'", "suite", f"use one of {', '.join(known)}, or a TOML file")
+    way_out = meant(given, known, f"use one of {', '.join(known)}, or a TOML file")
+    raise InputError(f"unknown suite '{given}'", "suite", way_out)
 
 
 def load_suite(path: str | Path) -> Suite:
@@ -225,10 +227,14 @@ def load_suite(path: str | Path) -> Suite:
         _refuse(error, path)
 
 
-def _one_of(values: tuple[str, ...], known: tuple[str, ...], what: str) -> None:
+_SINGULAR = {"models": "model", "noises": "noise", "indexes": "index", "methods": "method"}
+
+
+def _one_of(values: tuple[str, ...], known: tuple[str, ...], key: str) -> None:
     for value in values:
         if value not in known:
-            raise ValueError(f"unknown {what} '{value}', not one of {', '.join(known)}")
+            way_out = meant(value, known, f"use one of {', '.join(known)}")
+            raise InputError(f"unknown {_SINGULAR[key]} '{value}'", key, way_out)
 
 
 def _refuse(error: ValidationError, path: Path) -> NoReturn:
@@ -240,7 +246,9 @@ def _refuse(error: ValidationError, path: Path) -> NoReturn:
     where = f"{path}, {key}" if key else str(path)
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, InputError):
-        raise InputError(cause.what, where, cause.way_out) from None
+        raise InputError(
+            cause.what, f"{where}.{cause.where}" if cause.where else where, cause.way_out
+        ) from None
     what, way_out = {
         "extra_forbidden": (f"unknown key {key!r}", "see docs/suites.md for the keys there are"),
         "missing": (f"key {key!r} is missing", "add it"),

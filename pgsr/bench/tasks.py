@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 
+from pgsr.bench.guess import meant
 from pgsr.bench.suite import Group, GroupSizesGroup, InequalityGroup, SaeGroup, Suite
 from pgsr.bench.task import FILE, NOISY, RELAXED, ROUNDED, Task
 from pgsr.errors import InputError, SolverFault
@@ -32,19 +34,37 @@ class _What:
     releases: int = 1
 
 
-def expand(suite: Suite, base: Path) -> tuple[Task, ...]:
+def expand(suite: Suite, base: Path, source: str = "suite") -> tuple[Task, ...]:
     """All runs of a suite, group by group, seed by seed; `base` is the folder of `file:` paths.
 
-    Raises InputError for unknown instances and solvers, and for two groups that ask for the same run.
+    Raises InputError, naming `source` (the suite's file), group and key, for unknown instances and solvers,
+    and for two groups that ask for the same run.
     """
     found: dict[str, Task] = {}
     solvers = _Solvers()
     for number, group in enumerate(suite.group, 1):
-        own = _tasks(suite, group, base, solvers)
+        with _at(f"{source}, group.{number}"):
+            own = _tasks(suite, group, base, solvers)
         for key in own.keys() & found.keys():
-            raise InputError(f"'{key}' is asked for twice", f"group {number}", "take it out of one group")
+            where = f"{source}, group.{number}"
+            raise InputError(f"'{key}' is asked for twice", where, "take it out of one group")
         found |= own
     return tuple(found.values())
+
+
+@contextmanager
+def _at(place: str, joint: str = ".") -> Iterator[None]:
+    """Put a place before that of an InputError."""
+    try:
+        yield
+    except InputError as error:
+        # The key says it already where the error names no more than "instance".
+        where = place if place.startswith(error.where) else f"{place}{joint}{error.where}"
+        raise InputError(error.what, where, error.way_out) from None
+
+
+def _instances() -> AbstractContextManager[None]:
+    return _at("instances", ", ")
 
 
 def _tasks(suite: Suite, group: Group, base: Path, solvers: _Solvers) -> dict[str, Task]:
@@ -54,7 +74,8 @@ def _tasks(suite: Suite, group: Group, base: Path, solvers: _Solvers) -> dict[st
     limits = [f"{seconds:g} s", f"{memory:g} GB"]
     if suite.threads > 1:
         limits.append(f"{suite.threads} threads")
-    contents = {name: digest(group.family, name, base) for name in group.instances}
+    with _instances():
+        contents = {name: digest(group.family, name, base) for name in group.instances}
     found: dict[str, Task] = {}
     for what in _asked(group, group.seeds or suite.seeds, base, solvers):
         key = " | ".join([*words(what, contents.get(what.instance, "")), *limits])
@@ -103,7 +124,8 @@ def _groupsizes(
     from pgsr.bench import library
 
     by_model = {model: solvers.methods(group.methods, model) for model in group.models}
-    cases = [(name, model) for given in group.instances for name, model in _cases(given, group.models, base)]
+    with _instances():
+        cases = [case for given in group.instances for case in _cases(given, group.models, base)]
     for seed in seeds:
         for instance, model in cases:
             what = _What(instance=instance, model=model, method="")
@@ -120,11 +142,9 @@ def _groupsizes(
 def _cases(given: str, models: Sequence[str], base: Path) -> Iterator[tuple[str, str]]:
     """The instances that a name stands for, with those of the models that they are there for."""
     from pgsr.bench import library
-    from pgsr.bench.library_parameters import read_parameters
 
     for name in library.expand(given):
-        if not name.startswith(FILE):
-            read_parameters(name, library.entry(name).parameters)  # refuses unknown ones
+        library.check_name(name)
         offered = library.models(name, base)
         if not set(models) & set(offered):
             way_out = "add its model, or leave it out"
@@ -135,8 +155,9 @@ def _cases(given: str, models: Sequence[str], base: Path) -> Iterator[tuple[str,
 def _inequality(group: InequalityGroup, seeds: Sequence[int]) -> Iterator[_What]:
     from pgsr.bench.run_inequality import check_name
 
-    for instance in group.instances:
-        check_name(instance)
+    with _instances():
+        for instance in group.instances:
+            check_name(instance)
     for seed, instance, name, epsilon, method in product(
         seeds, group.instances, group.indexes, group.epsilons, group.methods
     ):
@@ -154,8 +175,9 @@ def _inequality(group: InequalityGroup, seeds: Sequence[int]) -> Iterator[_What]
 def _sae(group: SaeGroup, seeds: Sequence[int]) -> Iterator[_What]:
     from pgsr.bench.run_sae import check_name
 
-    for instance in group.instances:
-        check_name(instance)
+    with _instances():
+        for instance in group.instances:
+            check_name(instance)
     for seed, instance, rho, method in product(seeds, group.instances, group.rhos, group.methods):
         private = method not in group.NOT_PRIVATE
         if private or rho == group.rhos[0]:
@@ -181,13 +203,21 @@ class _Solvers:
                 raise InputError(f"unknown variant '{one}'", "methods", way_out)
             if name == EVERY:
                 found += [f"{n}{colon}{variant}" for n in self.names if self._takes(n, model, bool(variant))]
-            elif one != NOISY and name not in self.names:
+            elif name not in (NOISY, *self.names):
                 known = ", ".join(self.names)
                 way_out = f"use {NOISY}, * or one of {known}; install the package of another solver"
+                way_out = meant(name, (NOISY, *self.names), way_out)
                 raise InputError(f"unknown method '{one}'", "methods", way_out)
+            elif colon and (name == NOISY or self._never_relaxed(name)):
+                what = f"'{name}' does not solve relaxations"
+                raise InputError(what, "methods", f"take out '{one}'; 'pgsr solvers' says who does")
             else:
                 found.append(one)
         return tuple(dict.fromkeys(found))
+
+    def _never_relaxed(self, name: str) -> bool:
+        solver = self._solver(name)
+        return solver is not None and Feature.RELAXED not in solver.features
 
     def _takes(self, name: str, model: str, relaxed: bool) -> bool:
         solver = self._solver(name)

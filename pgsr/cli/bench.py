@@ -60,10 +60,19 @@ def run(
     only: Annotated[
         str, typer.Option(help="Just the runs whose key contains this text.", show_default="all")
     ] = "",
+    again: Annotated[
+        str,
+        typer.Option(
+            help="Do runs with these outcomes anew, such as fault,killed.",
+            metavar="OUTCOMES",
+            show_default="none",
+        ),
+    ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be run, and stop.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Run a suite (the word run may be left out). Results are kept run by run, and never run twice."""
+    """Run a suite (the word run may be left out). Results are kept run by run, and not run twice."""
+    from pgsr.bench.again import read_outcomes
     from pgsr.bench.runner import make_plan, run_plan
     from pgsr.bench.suite import find_suite
     from pgsr.cli.options import new_place
@@ -73,7 +82,7 @@ def run(
     new_place(out, "folder")
     if out.exists() and not out.is_dir():
         raise InputError("is a file", str(out), "give --out a folder")
-    plan = make_plan(source, out, only)
+    plan = make_plan(source, out, only, read_outcomes(again))
     if dry_run:
         if as_json:
             emit(_planned(plan) | {"keys": [task.key for task in plan.todo]})
@@ -116,6 +125,7 @@ def _planned(plan: Plan) -> dict[str, Any]:
         "suite": plan.suite.name,
         "runs": len(plan.tasks),
         "todo": len(plan.todo),
+        "again": len(plan.again),
         "others": plan.others,
         "longest_s": plan.longest_s,
     }

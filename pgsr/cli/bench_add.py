@@ -10,7 +10,7 @@ import typer
 from pgsr.cli.bench_instances import Law
 from pgsr.cli.generate import Model
 from pgsr.cli.options import Json
-from pgsr.cli.output import emit, line, pairs
+from pgsr.cli.output import emit, line, pairs, paragraph
 
 
 def add(
@@ -39,11 +39,21 @@ def add(
     version: Annotated[
         str | None, typer.Option("--method-version", help="Version of the method.", show_default=False)
     ] = None,
+    problem: Annotated[
+        Path | None,
+        typer.Option(
+            help="The instance file that was solved: another problem is refused.", show_default=False
+        ),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put it in the place of another row of the same run.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Add what was made elsewhere: a solution is judged from the problem, a table of results is merged."""
     from pgsr.bench.adding import Origin, add_results, add_solution
     from pgsr.errors import InputError
+    from pgsr.models.files import read_fingerprint
 
     if instance is None and method is None:
         added, equal = add_results(folder, file)
@@ -68,10 +78,16 @@ def add(
         solve_s=solve_s,
         version=version,
     )
-    row = add_solution(folder, file, origin)
+    row = add_solution(folder, file, origin, solved=problem, replace=replace)
     shown = ("key", "kind", "objective", "certificate", "gap", "broken_sums", "sums", "negative", "total_off")
     if as_json:
         emit({name: row[name] for name in shown} | {"out": folder})
     else:
         pairs({name.replace("_", " "): row[name] for name in shown})
         line(f"added to {folder}")
+        if problem is None and row["certificate"] is False and read_fingerprint(file) is None:
+            paragraph(
+                "There is a better table, or this is none of the instance. If that is not expected, see "
+                "that model, epsilon, noise and seed are those of the file that was solved: "
+                "--problem FILE checks it."
+            )

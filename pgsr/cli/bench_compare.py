@@ -141,7 +141,7 @@ def _lines(records: list[Record]) -> None:
     from pgsr.bench.analysis.tabledata import shown
 
     whole = all(record["p_wilcoxon"] is None for record in records)
-    p_value = ("p signs", "p_signs") if whole else ("p Holm", "p_holm")
+    p_value = ("p sign flips", "p_signs") if whole else ("p Holm", "p_holm")
     columns: list[tuple[str, list[Any]]] = [
         ("method", [record.get("method") for record in records]),
         ("pairs", [record["pairs"] for record in records]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pgsr.cli.export import Form
+from pgsr.cli.export import Form, known_table
 from pgsr.cli.generate import Model
 from pgsr.cli.options import Json, new_folder, new_place
 from pgsr.cli.output import bars, emit, heading, line, pairs, paragraph
@@ -58,7 +58,8 @@ def instances(as_json: Json = False) -> None:
     ours = next(one for one in found if one["kind"] != "data")
     paragraph(f"All but the data: {ours['licence']}; cite pgsr.")
     line("Parameters follow the name: us:scale=0.001,sizes=8")
-    line("Your own, wherever a name is asked for: file:NOISY.json,truth=TRUE.csv or file:COUNTS.csv")
+    line("Your own, wherever a name is asked for:")
+    line("  file:NOISY.json,truth=TRUE.csv or file:COUNTS.csv")
 
 
 def _described(entry: Entry, known: list[bool]) -> dict[str, Any]:
@@ -105,8 +106,10 @@ def instance(
     ] = None,
     epsilon: Annotated[str, typer.Option(help="Budget of the noise, such as 1 or 1/2.")] = "1",
     noise: Annotated[Law, typer.Option(help="Law of the noise.")] = Law.GEOMETRIC,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same data and noise.")] = 0,
-    form: Annotated[Form, typer.Option(help="For .mps and .lp: see `pgsr export`.")] = Form.QP,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same data and noise.")] = 1,
+    form: Annotated[
+        Form, typer.Option(help="For .mps and .lp, as in `pgsr export`: HiGHS needs pwl for integers.")
+    ] = Form.QP,
     truth: Annotated[
         Path | None,
         typer.Option(
@@ -118,11 +121,15 @@ def instance(
 ) -> None:
     """Write one instance of the library to a file, with its fingerprint and best-known value shown."""
     from pgsr.bench.library import open_case
+    from pgsr.errors import InputError
     from pgsr.models.files import write_instance, write_solution
     from pgsr.models.forms.export import write_program
 
     if out.suffix in (".json", *PROGRAMS):
         new_place(out, "instance", endings=(".json", *PROGRAMS))
+    elif out.suffix and not out.is_dir():
+        way_out = "end its name in .json, .mps or .lp, or give a folder a name without an ending"
+        raise InputError("unknown kind of instance", str(out), way_out)
     else:
         new_folder(out)
     if truth is not None:
@@ -141,7 +148,8 @@ def instance(
         if report is not None:
             report("write", 0.0)
         if out.suffix in PROGRAMS:
-            write_program(case.instance, out, form.value)
+            known, proven = known_table(case.instance.problem) if form is Form.PWL else (None, False)
+            write_program(case.instance, out, form.value, known, proven=proven)
         else:
             write_instance(case.instance, out)
         if truth is not None and true_table is not None:

@@ -92,12 +92,13 @@ def show_plan(plan: Plan) -> None:
     heading(f"{plan.suite.name}: {plan.suite.title}")
     if plan.suite.about:
         paragraph(" ".join(plan.suite.about.split()))
-    done = len(plan.tasks) - len(plan.todo)
+    done = len(plan.tasks) - len(plan.todo) + len(plan.again)
     pairs(
         {
             "runs": len(plan.tasks),
             "done before": done,
             "to do": len(plan.todo),
+            **({"of them again": len(plan.again)} if plan.again else {}),
             "all at their limits": left(plan.longest_s).removesuffix(" left"),
         }
     )

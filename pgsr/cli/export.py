@@ -49,10 +49,10 @@ def export(
         given = read_instance(instance)
         if relax:
             given = replace(given, problem=given.problem.relaxed())
-        known = _known(given.problem) if form is Form.PWL else None
+        known, proven = known_table(given.problem) if form is Form.PWL else (None, False)
         if report is not None:
             report("write", 0.0)
-        written = write_program(given, out, form.value, known)
+        written = write_program(given, out, form.value, known, proven=proven)
     record: dict[str, Any] = {
         "file": out,
         "form": form,
@@ -69,8 +69,11 @@ def export(
     line(f"written: {out}")
 
 
-def _known(problem: Problem) -> NDArray[Any] | None:
-    """A good table, if without one there would be too many segments; None if none is needed or found."""
+def known_table(problem: Problem) -> tuple[NDArray[Any] | None, bool]:
+    """A good table for the piecewise-linear form, and whether it is proven optimal for an integer `problem`.
+
+    None if without one there are not too many segments, and if none is found.
+    """
     from pgsr.models.forms.export import MOST_SEGMENTS
     from pgsr.models.forms.piecewise import Windows
     from pgsr.solvers import registry
@@ -78,8 +81,10 @@ def _known(problem: Problem) -> NDArray[Any] | None:
     from pgsr.solvers.running import run
 
     if Windows.whole(problem).segments <= MOST_SEGMENTS:
-        return None
+        return None, False
     whole = problem.integers()
     chosen = registry.select(whole)
     solution = run(chosen, whole, SolveOptions(), isolate=not getattr(chosen, "interruptible", False))
-    return solution.x if solution.point_status is PointStatus.FEASIBLE else None
+    if solution.point_status is not PointStatus.FEASIBLE:
+        return None, False
+    return solution.x, problem.integer and solution.certificate is True

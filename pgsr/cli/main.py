@@ -14,14 +14,17 @@ from pgsr.cli.process import Signals, Streams, Terminated
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; `arguments` default to those of the process."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    with Signals() as signals, Streams():
+    with Signals(last=arguments is None) as signals, Streams():
         try:
             from pgsr.cli import app
 
             app.call(words)
             sys.stdout.flush()
+            signals.over()
         except BaseException as error:
-            return _exit_code(signals.settle(error) or error, words)
+            code = _exit_code(signals.settle(error) or error, words)
+            signals.over()
+            return code
     return 0
 
 

@@ -30,11 +30,14 @@ class Signals:
 
     An exception that is raised inside a destructor or a callback of a library is lost (compiling with
     numba has many of them), so it is raised again every `AGAIN_S` seconds until `settle` is called.
+    With `last` the process ends after the command: `over` then ignores Ctrl-C, so that the exit code of a
+    command that is complete stands while Python shuts down. SIGTERM ends even that.
     """
 
     AGAIN_S = 2.0
 
-    def __init__(self) -> None:
+    def __init__(self, *, last: bool = False) -> None:
+        self._last = last
         self._before: dict[int, Any] = {}
         self._asked: type[BaseException] | None = None
         self._hook = sys.unraisablehook
@@ -51,9 +54,17 @@ class Signals:
     def __exit__(self, *error: object) -> None:
         """Give the signals back."""
         self.settle()
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        if not self._last:
+            for number, handler in self._before.items():
+                signal.signal(number, handler)
         sys.unraisablehook = self._hook
+
+    def over(self) -> None:
+        """The command has done all it had to do, or said what went wrong."""
+        if self._last:
+            for number, handler in self._before.items():
+                signal.signal(number, handler if number == signal.SIGTERM else signal.SIG_IGN)
+        self.settle()
 
     def settle(self, error: BaseException | None = None) -> BaseException | None:
         """The exception has arrived, perhaps in the guise of `error`: raise it no more, and return it."""

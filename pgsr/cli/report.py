@@ -37,13 +37,17 @@ def report(
     from pgsr.bench.best_known import all_known
     from pgsr.report.bench import bench_report, summary, write_files
 
-    known = {name: float(best.objective) for name, best in all_known().items()}
-    made = bench_report(rows, known=known)
+    best = all_known()
+    made = bench_report(
+        rows,
+        known={name: value.objective for name, value in best.items()},
+        proven=[name for name, value in best.items() if value.proven],
+    )
     made.page.write(page)
     files = write_files(made, page.parent) if figures else []
     if as_json:
         emit({"report": page, **summary(made, rows, files)})
         return
-    line(f"{page}: {len(rows):,} runs, {len(made.charts)} charts, {len(made.tables)} tables")
+    line(f"{page}: {len(rows):,} runs, {len(made.charts)} charts, {made.shown} tables")
     for kind in sorted({path.parent for path in files}):
         line(f"{kind}: {sum(path.parent == kind for path in files)} files")

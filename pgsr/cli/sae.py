@@ -62,7 +62,8 @@ def fit(
     from pgsr.cli.sae_shown import fit_record, show_fit
     from pgsr.sae.fayherriot import confidential_fit
 
-    table = asked.read(file, area)
+    public = {"--variance": variance, "--covariates": asked.names(covariates, "--covariates")}
+    table = asked.read(file, area, direct, public)
     with table.named(asked.options(variance)):
         design, names = table.design(asked.names(covariates, "--covariates"), intercept=not no_intercept)
     labels = table.labels()
@@ -113,7 +114,12 @@ def guarantee(
     from pgsr.sae.draws import checked_draws
     from pgsr.sae.guarantees import AreaGuarantees
 
-    table = asked.read(file, area, direct)
+    public = {
+        "--variance": variance,
+        "--covariates": asked.names(covariates, "--covariates"),
+        "--sensitivity": sensitivity,
+    }
+    table = asked.read(file, area, direct, public)
     given = asked.public_areas(
         table,
         variance=variance,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -86,14 +88,24 @@ def reals(text: str, option: str) -> tuple[float, ...]:
         raise InputError("not a list of numbers", option, "give numbers such as 0.5,2") from None
 
 
-def read(file: Path, area: str | None, unread: str | None = None) -> AreaTable:
-    """The file of areas; `unread` is a column that must be there, and whose cells nobody looks at."""
+def read(
+    file: Path,
+    area: str | None,
+    unread: str | None = None,
+    public: Mapping[str, object] = MappingProxyType({}),
+) -> AreaTable:
+    """The file of areas; `unread` is a column that must be there, and whose cells nobody looks at.
+
+    `public` maps options to the columns that they name: InputError if one of them is `unread`.
+    """
+    from pgsr.config.sae_confidential import refuse_confidential
     from pgsr.config.sae_table import AreaTable
     from pgsr.tables import AUTO
 
     table = AreaTable.read(file, AUTO if area is None else area)
     if unread is not None:
         table.table.column(unread)
+        refuse_confidential(unread, {**public, "--area": area})
     return table
 
 

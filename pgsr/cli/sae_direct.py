@@ -82,6 +82,7 @@ def direct(
     as_json: Json = False,
 ) -> None:
     """CONFIDENTIAL analysis: direct estimates by area from survey records; sensitivities from weights."""
+    from pgsr.config.sae_confidential import refuse_confidential
     from pgsr.config.sae_records import RecordColumns, read_microdata
     from pgsr.config.sae_table import AreaTable
     from pgsr.sae.direct import confidential_direct
@@ -91,6 +92,8 @@ def direct(
     new_place(out, "table", endings=(".csv",))
     if out.exists():
         raise InputError("exists already", str(out), "give --out another name, or remove it")
+    public = {"--weight": weight, "--area": area, "--strata": strata, "--psu": psu, "--household": household}
+    refuse_confidential(outcome, public)
     records = AreaTable.read(file, area)
     columns = RecordColumns(
         outcome=outcome,

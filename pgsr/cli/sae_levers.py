@@ -77,13 +77,24 @@ def levers(
     as_json: Json = False,
 ) -> None:
     """What changes the cost of a draw: variance floors, model variance, sample size, weights."""
+    from pgsr.config.sae_confidential import same_file
+
     if (counts is None) != (kish is None):
         raise InputError("equal weights need both columns", "--counts, --kish", "give both or none")
     if (weights is None) != (bias is None):
         raise InputError("trimming needs a file and a bound", "--weights, --bias", "give both or none")
     if only is not None and weights is None:
         raise InputError("only areas that are trimmed can be chosen", "--only", "give --weights, --bias")
-    areas = asked.read(file, area, direct)
+    public = {
+        "--variance": variance,
+        "--covariates": asked.names(covariates, "--covariates"),
+        "--sensitivity": sensitivity,
+        "--counts": counts,
+        "--kish": kish,
+        "--features": asked.names(features, "--features"),
+        "--weight": weight if same_file(weights, file) else None,
+    }
+    areas = asked.read(file, area, direct, public)
     given = asked.public_areas(
         areas,
         variance=variance,

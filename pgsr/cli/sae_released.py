@@ -27,7 +27,8 @@ def plan(
     from pgsr.sae.statement import CONDITIONAL
 
     shared = {"dry_run": True, "out": None, "ledger": ledger_record(ledger), **_asked(settings)}
-    empty = {"suffices": None, "cost": None, "parameters": None, "mean_mse": None, "areas": None}
+    names = ("suffices", "cost", "parameters", "mean_mse", "areas", "stages")
+    empty: dict[str, Any] = dict.fromkeys(names)
     if not isinstance(query, AreaQuery):
         # The figure depends on the data: it is computed with the draw alone.
         return {
@@ -52,6 +53,7 @@ def plan(
         "parameters": mechanism.parameters(),
         "mean_mse": _errors(query),
         "areas": None,
+        "stages": None,
         "guarantee": mechanism.guarantee(rng).to_dict(),
     }
 
@@ -69,6 +71,7 @@ def outcome(made: Release, settings: SaeConfig, out: Path | None, ledger: Ledger
         "parameters": made.provenance.parameters,
         "mean_mse": None,
         "areas": rows_of(made.estimate.tables["areas"]),
+        "stages": rows_of(made.measurements["stages"])[0] if "stages" in made.measurements else None,
         "guarantee": made.guarantee.to_dict(),
     }
 
@@ -104,6 +107,8 @@ def show_release(record: dict[str, Any]) -> None:
         table(names, [[row[name] for name in names] for row in shown])
         if len(record["areas"]) > len(shown):
             line(f"{len(record['areas']) - len(shown)} more in {Path(record['out']) / 'areas.csv'}")
+    if record["stages"] is not None:
+        _show_model(record["stages"])
     if record["mean_mse"] is not None:
         console().print()
         heading("accuracy at this rho: mean squared error, mean over the areas")
@@ -115,3 +120,12 @@ def show_release(record: dict[str, Any]) -> None:
         line("nothing was spent and nothing written")
     else:
         show_written(record["out"])
+
+
+def _show_model(stages: dict[str, float]) -> None:
+    """What the draws took for A, and what the intervals count with."""
+    found, upper = stages["model_variance"], stages["model_variance_upper"]
+    paragraph(f"Model variance of the draws: {found:.4g}; of the intervals: {upper:.4g}, its upper bound.")
+    if found == 0:
+        text = "no model variance was found, so the draws keep nothing of an area but its regression"
+        paragraph(f"Mind: {text}.", style="bold")

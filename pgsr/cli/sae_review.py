@@ -10,7 +10,7 @@ import typer
 
 from pgsr.cli.options import Json, new_place
 from pgsr.cli.output import console, emit, heading, line, pairs, paragraph
-from pgsr.errors import InputError
+from pgsr.errors import InputError, one_line
 
 
 def review(
@@ -105,7 +105,7 @@ def review(
 def _show(record: dict[str, Any]) -> None:
     """The gist of it for people."""
     from pgsr.privacy import as_fraction, show
-    from pgsr.report.sae_words import NOT_DP, SEEDED, asked, delta_text
+    from pgsr.report.sae_words import NOT_DP, SEEDED, asked, delta_text, most_exposed, no_budget
 
     kind = "a finished release" if record["what"] == "release" else "a planned release"
     heading(f"disclosure review of {kind}: {record['name']}")
@@ -119,10 +119,12 @@ def _show(record: dict[str, Any]) -> None:
         facts["rho"] = show(as_fraction(record["event"]["rho"], "rho"))
         facts[f"epsilon at delta {delta_text(last['delta'])}"] = f"{last['epsilon']:.4g}"
     if record["most_exposed"] is not None:
-        facts["most exposed"] = record["most_exposed"]["area"]
+        facts["most exposed"] = one_line(most_exposed(record))
     pairs(facts)
     for check in record["checks"]:
         if not check["holds"]:
-            paragraph(f"Does NOT hold: {check['check']}.", style="bold red")
+            paragraph(one_line(f"Does NOT hold: {check['check']}."), style="bold red")
+    if no_budget(record):
+        paragraph(one_line(no_budget(record)), style="bold red")
     console().print()
     line(f"written: {record['out']}")

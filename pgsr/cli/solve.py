@@ -72,6 +72,7 @@ def solve(
 
     from pgsr.groupsizes.postprocess import resolve_solver
     from pgsr.models.files import read_instance, read_solution, write_solution
+    from pgsr.models.fingerprint import fingerprint
     from pgsr.solvers import registry
     from pgsr.solvers.base import PointStatus
     from pgsr.solvers.rounding import rounded
@@ -104,11 +105,12 @@ def solve(
                 from pgsr.solvers.native.duality import on_grid
 
                 shipped = on_grid(solution)
+            mark = fingerprint(given.problem)
             if shipped is None:
-                write_solution(solution.x, given, out)
+                write_solution(solution.x, given, out, fingerprint=mark)
             else:
                 multipliers, grid = shipped
-                write_solution(solution.x, given, out, multipliers, grid=grid)
+                write_solution(solution.x, given, out, multipliers, grid=grid, fingerprint=mark)
     if as_json:
         emit(solution.to_dict())
     else:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError, model_validator
 
 from pgsr.config.loading import NO_LEDGER, read_toml, refuse_key
 from pgsr.config.parts import Part
+from pgsr.config.sae_confidential import public_use, same_file
 from pgsr.config.sae_parts import (
     DP,
     INVARIANT,
@@ -41,6 +43,7 @@ class SaeConfig(Part):
     @model_validator(mode="after")
     def _parts_fit(self) -> SaeConfig:
         self._check_ledger()
+        self._check_confidential()
         if self.records is None:
             self._check_areas()
         else:
@@ -62,6 +65,31 @@ class SaeConfig(Part):
                 )
         elif unledgered and self.privacy.seed is None:
             raise ValueError('only an experiment with privacy.seed may have ledger = "none"')
+
+    def _check_confidential(self) -> None:
+        """The confidential column is not read as anything public."""
+        areas, records = self.areas, self.records
+        columns: dict[str, Any] = {f"areas.{key}": name for key, name in areas.named().items()}
+        columns.pop("areas.direct", None)
+        columns["areas.covariates"] = areas.covariates
+        if records is None:
+            self._refuse_use(areas.direct, "areas.direct", columns)
+            return
+        keys = ("weight", "area", "strata", "psu", "household")
+        self._refuse_use(
+            records.outcome, "records.outcome", {f"records.{key}": getattr(records, key) for key in keys}
+        )
+        if same_file(areas.file, records.file) or same_file(areas.new_areas, records.file):
+            columns["records.rest_weight"] = records.rest_weight
+            self._refuse_use(records.outcome, "records.outcome", columns)
+        if records.household is None and self.unit.strip().casefold() in ("household", "households"):
+            raise ValueError("areas.unit is a household, but no records.household says which records it has")
+
+    @staticmethod
+    def _refuse_use(confidential: str | None, key: str, columns: dict[str, Any]) -> None:
+        twice = public_use(confidential, columns)
+        if twice is not None:
+            raise ValueError(f"{twice} names the confidential column of {key}")
 
     def _check_areas(self) -> None:
         """Keys of a release that starts from a file of areas."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from pgsr.config.sae import SaeConfig
 from pgsr.config.sae_inputs import PublicInputs, labelled, named, read_public
 from pgsr.config.sae_parts import DP, INVARIANT, NOISY
 from pgsr.config.sae_table import AreaTable
+from pgsr.errors import InputError
 from pgsr.sae.draws import PosteriorMechanism
 from pgsr.sae.frame import AreaFrame
 from pgsr.sae.noisydirect import NoisyDirectMechanism
@@ -83,7 +85,7 @@ def _mechanism(config: SaeConfig, inputs: PublicInputs) -> Mechanism:
     if wanted.limit is not None:
         given["limit"] = wanted.limit
     if config.areas.new_areas is not None:
-        given |= _new_areas(config, config.areas.new_areas)
+        given |= _new_areas(config, config.areas.new_areas, frame.areas)
     assert wanted.model_variance is not None  # by the check of the configuration
     assert wanted.source is not None
     kind: Any = wanted.kind
@@ -99,8 +101,14 @@ def _mechanism(config: SaeConfig, inputs: PublicInputs) -> Mechanism:
     )
 
 
-def _new_areas(config: SaeConfig, file: Path) -> dict[str, Any]:
-    """Labels and design of the areas without sample."""
+def _new_areas(config: SaeConfig, file: Path, sampled: Sequence[str]) -> dict[str, Any]:
+    """Labels and design of the areas without sample, none of which is among the `sampled`."""
     table = labelled(file, config.areas)
+    there = set(sampled)
+    for row, label in enumerate(table.labels()):
+        if label in there:
+            assert table.area is not None  # since it is labelled
+            where, way_out = table.table.where(table.area, row), "leave it out: it has a direct estimate"
+            raise InputError(f"area '{label}' is among the areas already", where, way_out)
     design, _ = table.design(config.areas.covariates, intercept=config.areas.intercept)
     return {"new_areas": table.labels(), "new_design": design}

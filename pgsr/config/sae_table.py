@@ -113,13 +113,19 @@ class AreaTable:
             for phrase, better in phrases.items():
                 way_out = way_out.replace(phrase, better)
             row = _ROW.fullmatch(error.where)
-            if error.where in parameters:
+            if isinstance(error, _Placed) or error.where.startswith(f"{self.source}, "):
+                where = error.where
+            elif error.where in parameters:
                 where = parameters[error.where]
             elif row is not None and row[1] in columns:
                 where = self.table.where(columns[row[1]], int(row[2]) - 1)
             else:
                 where = f"{self.source}, {error.where}" if error.where else self.source
-            raise InputError(error.what, where, way_out) from None
+            raise _Placed(error.what, where, way_out) from None
+
+
+class _Placed(InputError):
+    """An error that names its file, or the option or key it came from, already."""
 
 
 def column_or_number(table: AreaTable, given: Any, option: str) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ write_files(report, folder)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -17,7 +17,8 @@ from typing import Any
 from pgsr.bench.analysis.tabledata import TableData
 from pgsr.bench.pages import Row
 from pgsr.errors import InputError
-from pgsr.report.bench_parts import ALL_RUNS, PARTS, Part
+from pgsr.report.bench_blocks import DataBlock
+from pgsr.report.bench_parts import ALL_RUNS, PARTS, Known, Part
 from pgsr.report.bench_runs import about_results, subtitle
 from pgsr.report.charts import Chart, save_charts, script, specifications
 from pgsr.report.page import Page, Section
@@ -46,16 +47,25 @@ class BenchReport:
         """The headings of the page."""
         return [section.title for section in self.page.sections]
 
+    @property
+    def shown(self) -> int:
+        """How many tables the page shows; `tables` has the data of charts as well."""
+        return sum(isinstance(b, DataBlock) for section in self.page.sections for b in section.blocks)
 
-def bench_report(rows: Sequence[Row], *, known: Mapping[str, float] | None = None) -> BenchReport:
+
+def bench_report(
+    rows: Sequence[Row], *, known: Mapping[str, float] | None = None, proven: Collection[str] = ()
+) -> BenchReport:
     """The report of the rows of a results file (`pgsr.bench.results`); sections without data are left out.
 
-    `known`: best-known objectives by fingerprint. Raises InputError for no rows at all.
+    `known`: best-known objectives by fingerprint; `proven`: fingerprints of those that are proven. Raises
+    InputError for no rows at all.
     """
     rows = list(rows)
     if not rows:
         raise InputError("there are no runs", "report", "run 'pgsr bench SUITE --out DIR' first")
-    parts: list[Part] = [part for make in PARTS if (part := make(rows, known or {})).blocks]
+    values = Known(objectives=known or {}, proven=proven)
+    parts: list[Part] = [part for make in PARTS if (part := make(rows, values)).blocks]
     charts = [chart for part in parts for chart in part.charts]
     page = Page(
         title=f"Benchmark report: {', '.join(dict.fromkeys(str(row['suite']) for row in rows))}",

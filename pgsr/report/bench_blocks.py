@@ -24,7 +24,7 @@ class DataBlock(TableBlock):
         numbers = self.numeric
         return [
             [
-                Cell(text.replace(" %", "\u00a0%"), _sort(value), number and bool(text))
+                Cell(_unbroken(text), _sort(value), number and bool(text))
                 for value, text, number in zip(raw, shown, numbers, strict=True)
             ]
             for raw, shown in zip(self.table.rows, self.table.shown(), strict=True)
@@ -34,6 +34,11 @@ class DataBlock(TableBlock):
     def numeric(self) -> list[bool]:
         """Of each column, whether it stands at the right."""
         return [column.align == "right" for column in self.table.columns]
+
+
+def _unbroken(text: str) -> str:
+    """Percent signs stay with their numbers."""
+    return text.replace(" %", "\u00a0%")
 
 
 def _sort(value: Value) -> str:
@@ -53,21 +58,24 @@ def table_blocks(
     table, same = _lean(table)
     blocks: list[Block] = [HeadingBlock(text=table.title)] if heading else []
     if not brief:
-        blocks.append(TextBlock(text=table.caption))
+        blocks.append(TextBlock(text=_unbroken(table.caption)))
     if same:
         blocks.append(TextBlock(text=f"In all rows: {same}."))
+    meant = [f"{column.heading}: {column.about}" for column in table.columns if column.about]
+    meaning = [TextBlock(text=_unbroken("; ".join(meant) + "."))] if meant and not brief else []
+    if tall:
+        blocks += meaning
     blocks.append(
         DataBlock(
             table=table,
-            columns=[column.heading.replace(" %", "\u00a0%") for column in table.columns],
+            columns=[_unbroken(column.heading) for column in table.columns],
             rows=table.rows,
             sortable=True,
             tall=tall,
         )
     )
-    meant = [f"{column.heading}: {column.about}" for column in table.columns if column.about]
-    if meant and not brief:
-        blocks.append(TextBlock(text="; ".join(meant) + "."))
+    if not tall:
+        blocks += meaning
     return blocks if brief else [*blocks, *note_blocks(table.notes)]
 
 
@@ -113,5 +121,7 @@ def chart_blocks(chart: Chart) -> list[Block]:
     The still one is what is printed, and what there is without scripts.
     """
     both = f'<div class="chart" data-chart="{chart.name}"><div class="still">{svg(chart)}</div></div>'
-    picture = PictureBlock(svg=both, alt=chart.alt, caption=chart.caption, name=f"figure-{chart.name}")
+    picture = PictureBlock(
+        svg=both, alt=chart.alt, caption=_unbroken(chart.caption), name=f"figure-{chart.name}"
+    )
     return [HeadingBlock(text=chart.title), picture]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from pgsr.bench.analysis.accuracy import accuracy_curves, inequality_table
@@ -16,10 +16,10 @@ from pgsr.bench.analysis.tabledata import TableData
 from pgsr.bench.pages import Row
 from pgsr.report.bench_blocks import chart_blocks, note_blocks, table_blocks
 from pgsr.report.bench_findings import headlines
-from pgsr.report.bench_runs import facts, outcome_table, runs_table
+from pgsr.report.bench_runs import facts, made_elsewhere, outcome_table, runs_table
 from pgsr.report.charts import Chart
+from pgsr.report.charts_accuracy import accuracy_charts
 from pgsr.report.charts_bench import (
-    accuracy_charts,
     gap_profile_chart,
     relaxed_chart,
     scaling_chart,
@@ -29,7 +29,14 @@ from pgsr.report.charts_families import area_charts, inequality_chart
 from pgsr.report.page import Block, ListBlock
 
 Rows: TypeAlias = Sequence[Row]
-Known: TypeAlias = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Best-known objectives by fingerprint, and which of them are proven."""
+
+    objectives: Mapping[str, float] = field(default_factory=dict)
+    proven: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +50,7 @@ class Part:
 
 
 def _findings(rows: Rows, known: Known) -> Part:
-    found = headlines(rows, known)
+    found = headlines(rows, known.objectives, known.proven)
     return Part(title="What was found", blocks=[ListBlock(items=found)] if found else [])
 
 
@@ -63,18 +70,14 @@ def _exact_or_relaxed(rows: Rows, _: Known) -> Part:
 
 def _solvers(rows: Rows, known: Known) -> Part:
     own = [row for row in rows if row["family"] == "groupsizes"]
-    table = solver_table(own, known=known)
-    times, gaps = time_profile(own, known=known), gap_profile(own, known=known)
+    table = solver_table(own, known=known.objectives, proven=known.proven)
+    times, gaps = time_profile(own, known=known.objectives), gap_profile(own, known=known.objectives)
     points, fits = scaling_points(own), scaling_fits(own)
     charts = [time_profile_chart(times), gap_profile_chart(gaps), scaling_chart(points, fits)]
-    part = _part("Solvers", charts, [table, fits])
-    blocks = [*part.blocks]
-    if times:
-        blocks += note_blocks(
-            [f"Performance profiles: {note}" for note in times.notes if note not in table.notes]
-        )
+    notes = [f"Performance profile of time: {note}" for note in times.notes if note not in table.notes]
+    part = _part("Solvers", charts, [table, fits], notes=notes if times else ())
     kept = [data for data in (times, gaps, points) if data]
-    return Part(title=part.title, blocks=blocks, charts=part.charts, tables=[*part.tables, *kept])
+    return replace(part, tables=[*part.tables, *kept])
 
 
 def _accuracy(rows: Rows, _: Known) -> Part:
@@ -82,12 +85,9 @@ def _accuracy(rows: Rows, _: Known) -> Part:
     curves = [("L1", accuracy_curves(own, "l1")), ("EMD", accuracy_curves(own, "emd"))]
     charts = accuracy_charts([(name, table) for name, table in curves if table])
     noises = [noise_table(own, "l1"), noise_table(own, "emd")]
-    part = _part("Accuracy", charts, [*noises, bias_table(own)])
-    tables = [*(table for _, table in curves if table), *part.tables]
     notes = list(dict.fromkeys(note for _, table in curves for note in table.notes)) if charts else []
-    return Part(
-        title=part.title, blocks=[*part.blocks, *note_blocks(notes)], charts=part.charts, tables=tables
-    )
+    part = _part("Accuracy", charts, [*noises, bias_table(own)], notes=notes)
+    return replace(part, tables=[*(table for _, table in curves if table), *part.tables])
 
 
 def _inequality(rows: Rows, _: Known) -> Part:
@@ -108,7 +108,7 @@ def _all_runs(rows: Rows, _: Known) -> Part:
 
 
 def _how_to_read(rows: Rows, _: Known) -> Part:
-    items = [_RUNS, _JUDGED, _PAIRED]
+    items = [_RUNS_AND_ADDED if any(map(made_elsewhere, rows)) else _RUNS, _JUDGED, _PAIRED]
     sizes = [row for row in rows if row["family"] == "groupsizes"]
     if sizes:
         items += [_KINDS, _MODELS]
@@ -123,6 +123,11 @@ _RUNS = (
     "Every run was a fresh process. Building the problem, starting the solver and compiling are outside "
     "the time that is shown."
 )
+_RUNS_AND_ADDED = (
+    "Runs of a suite were fresh processes: building the problem, starting the solver and compiling are "
+    "outside the time that is shown. Answers that were made elsewhere were judged here in the same way, but "
+    "their times, where there are any, are as stated by their makers."
+)
 _JUDGED = (
     "Objectives, broken conditions and proofs of optimality were recomputed from the problem: no solver "
     "is taken at its word."
@@ -133,8 +138,8 @@ _PAIRED = (
 )
 _KINDS = (
     "Exact: a solver of the integer problem. Relaxed: the optimum in real numbers. Rounded: the relaxed "
-    "one with every entry rounded on its own. Heuristic: whole numbers that keep the conditions, without "
-    "a promise of optimality. Noisy: the measured counts as they are."
+    "one with every entry rounded on its own. Heuristic: whole numbers without a promise of optimality; "
+    "whether they keep the conditions is counted. Noisy: the measured counts as they are."
 )
 _MODELS = (
     "Model hierarchical: noisy counts by size (Model 1). Model cumulative: noisy cumulative counts (Model 2)."
@@ -149,11 +154,14 @@ _DETAILS = ("relaxed_by_instance", "noises_emd")
 """Tables that follow one with the same columns, which says what they mean."""
 
 
-def _part(title: str, charts: Sequence[Chart | None], tables: Sequence[TableData]) -> Part:
-    """Charts, then tables; those without data are left out."""
+def _part(
+    title: str, charts: Sequence[Chart | None], tables: Sequence[TableData], *, notes: Sequence[str] = ()
+) -> Part:
+    """Charts with `notes` on them, then tables; those without data are left out."""
     drawn = [chart for chart in charts if chart is not None]
     kept = [table for table in tables if table]
     blocks: list[Block] = [block for chart in drawn for block in chart_blocks(chart)]
+    blocks += note_blocks(notes)
     for table in kept:
         blocks += table_blocks(table, tall=len(table.rows) > 40, brief=table.name in _DETAILS)
     return Part(title=title, blocks=blocks, charts=drawn, tables=kept)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from pgsr.bench.adding import ELSEWHERE
 from pgsr.bench.analysis.tabledata import Cell, TableColumn, TableData, make_table
 from pgsr.bench.pages import Row
 from pgsr.report.page import Block, FactsBlock, TextBlock
@@ -39,8 +40,19 @@ _RUN_COLUMNS = (
     TableColumn(name="seed", title="seed", form="whole"),
     TableColumn(name="entries", title="entries", form="whole"),
     TableColumn(name="outcome", title="outcome", form="text"),
-    TableColumn(name="termination", title="stopped", form="text"),
-    TableColumn(name="certificate", title="proven", form="yes"),
+    TableColumn(
+        name="termination",
+        title="stopped",
+        form="text",
+        about="why the solver says that it stopped; the relaxation's end for relaxed and rounded tables",
+    ),
+    TableColumn(
+        name="certificate",
+        title="proven",
+        form="yes",
+        about="optimal: yes, proven from the problem; no, refuted (by a broken condition or by a better "
+        "table); empty, unknown",
+    ),
     TableColumn(name="objective", title="objective"),
     TableColumn(name="gap", title="gap"),
     TableColumn(name="broken_sums", title="broken sums", form="whole"),
@@ -65,7 +77,25 @@ def about_results(rows: Sequence[Row]) -> list[Block]:
     if len(machines) > 1:
         text = f"These runs come from {len(machines)} different machines: their times are not comparable."
         blocks.append(TextBlock(text=text, tone="warning"))
+    suites = Counter(str(row["suite"]) for row in rows)
+    if len(suites) > 1:
+        named = ", ".join(f"{name}: {number:,}" for name, number in suites.items())
+        blocks.append(
+            TextBlock(text=f"Results of {len(suites)} suites stand here together (runs by suite: {named}).")
+        )
+    if added := sum(map(made_elsewhere, rows)):
+        which = "answer here was" if added == 1 else "answers here were"
+        text = (
+            f"{added:,} {which} made elsewhere and added ('pgsr bench add'): judged here like all others, "
+            "with times as stated by their makers."
+        )
+        blocks.append(TextBlock(text=text))
     return blocks
+
+
+def made_elsewhere(row: Row) -> bool:
+    """Whether the row is an answer that was added, not a run."""
+    return str(row.get("reason") or "").startswith(ELSEWHERE)
 
 
 def facts(rows: Sequence[Row]) -> FactsBlock:
@@ -75,7 +105,7 @@ def facts(rows: Sequence[Row]) -> FactsBlock:
         "Cores that a run may use": _all(rows, "cores"),
         "Memory of the machine": _all(rows, "memory_gb", " GB"),
         "pgsr": _all(rows, "pgsr"),
-        "Commit": _all(rows, "commit"),
+        "Commit": _commits(rows),
         "Python": _all(rows, "python"),
         "Time limit of a run": _all(rows, "time_limit_s", " s"),
         "Memory limit of a run": _all(rows, "memory_limit_gb", " GB"),
@@ -117,9 +147,10 @@ def outcome_table(rows: Sequence[Row]) -> TableData:
     return make_table(
         "outcomes",
         "How the runs ended",
-        "Every run is a process of its own, stopped from outside if it does not keep its limits. A run "
-        "that was killed, ran out of memory or failed counts in every comparison as one that did not "
-        "solve its problem.",
+        f"Every run{' of a suite' if any(map(made_elsewhere, rows)) else ''} is a process of its own, "
+        "stopped from outside if it does not keep its limits. A run that was killed, ran out of memory or "
+        "failed counts in every comparison as one that did not solve its problem; one that refused the "
+        "input, or lacks a feature or a library, did not take place.",
         [
             TableColumn(name="family", title="family", form="text"),
             TableColumn(name="runs", title="runs", form="whole"),
@@ -143,15 +174,27 @@ def runs_table(rows: Sequence[Row]) -> TableData:
         "All runs",
         "One line a run. Click a heading to sort by it, once more to turn the order round.",
         used,
-        [{c.name: row.get(c.name) for c in used} for row in rows[:MOST_RUNS]],
+        [{c.name: _shown(row, c.name) for c in used} for row in rows[:MOST_RUNS]],
         notes,
     )
+
+
+def _shown(row: Row, name: str) -> Cell:
+    """A cell; a relaxation that was solved is not the problem solved."""
+    value: Cell = row.get(name)
+    relaxed = name == "termination" and value and row["kind"] in ("relaxed", "rounded")
+    return f"{value} (relaxation)" if relaxed else value
 
 
 def _all(rows: Sequence[Row], name: str, unit: str = "") -> str:
     """The values of a column, in the order of their frequency."""
     values = Counter(row[name] for row in rows if row.get(name) is not None)
     return ", ".join(f"{_text(value)}{unit}" for value, _ in values.most_common())
+
+
+def _commits(rows: Sequence[Row]) -> str:
+    text = _all(rows, "commit")
+    return f"{text} (+: with changes that were not committed)" if "+" in text else text
 
 
 def _seeds(rows: Sequence[Row]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,8 +14,8 @@ from pgsr.report.charts_kinds import Axis, Tip, curves, dots
 Records = list[dict[str, Any]]
 
 KINDS = ("exact", "relaxed", "rounded", "heuristic", "noisy", "mechanism")
+POINT = "Point at a mark for its numbers."
 HOVER = "Point at a mark for its numbers; click a name in the legend to see it alone."
-PLAIN_NOISE = "geometric"
 CORNER = "Point at a corner of a line for its numbers; click a name in the legend to see it alone."
 FEWEST_GAP = 1e-6
 """Gaps from here down are drawn here: 0 has no place on a logarithmic axis."""
@@ -54,7 +53,7 @@ def gap_profile_chart(table: TableData) -> Chart | None:
         f"never counts. {CORNER}",
         Axis(
             name="place",
-            title="relative gap to the best-known objective (left edge: none)",
+            title="relative gap to the best-known objective (left edge: no gap)",
             log=True,
         ),
         Tip(name="gap", title="within a relative gap of", form=",.2~g"),
@@ -91,6 +90,8 @@ def _profile(records: Records, name: str, title: str, caption: str, x: Axis, tip
             Tip(name="problems", title="of so many problems", form=",d"),
         ],
     )
+    if len(panels) == 1 and panels[0]:
+        title = f"{title} ({panels[0]})"
     alt = f"{title}: a rising step line for each of {', '.join(names)}."
     return Chart(name=name, title=title, caption=caption, alt=alt, spec=spec)
 
@@ -131,11 +132,12 @@ def scaling_chart(points: TableData, fits: TableData) -> Chart | None:
             Tip(name="cut", title="runs cut off", form=",d"),
         ],
     )
+    fitted = "; straight lines are fitted powers, whose exponents are in the table below" if lines else ""
     return Chart(
         name="scaling",
-        title="Growth of time",
+        title="Growth of time" + (f" ({panels[0]})" if len(panels) == 1 else ""),
         caption="Median seconds of the solve alone by size of the problem, from the fastest run to the "
-        "slowest; straight lines are fitted powers, whose exponents are in the table below. On these "
+        f"slowest{fitted}. On these "
         f"axes a steeper line grows faster. Runs that a limit stopped have no mark. {HOVER}",
         alt=f"Seconds against the number of integers, both logarithmic, for {', '.join(names)}.",
         spec=spec,
@@ -147,7 +149,7 @@ def relaxed_chart(table: TableData) -> Chart | None:
     records = [r for r in table.records() if r["broken_share"] is not None]
     if not records:
         return None
-    ordered = sorted(records, key=lambda r: _rank(str(r["kind"])))
+    ordered = sorted(records, key=lambda r: rank(str(r["kind"])))
     panels = distinct(sorted(records, key=lambda r: r["model"] != "hierarchical"), "model")
     spec = dots(
         records,
@@ -188,96 +190,6 @@ def _in_words(records: Records) -> str:
     return ", ".join(parts) + "."
 
 
-def accuracy_charts(tables: Sequence[tuple[str, TableData]]) -> list[Chart]:
-    """Error against budget, a chart an instance and model, a panel a level and measure.
-
-    `tables`: names of the measures ("L1") with their `accuracy_curves` tables. With one budget alone the
-    methods stand below each other instead.
-    """
-    records = [record | {"measure": name} for name, table in tables for record in table.records()]
-    charts = []
-    for which in dict.fromkeys((r["instance"], r["model"]) for r in records):
-        own = [r for r in records if (r["instance"], r["model"]) == which]
-        noises = {r["noise"] for r in own if r["noise"]}
-        if len({r["level"] for r in own}) > 1:
-            own = [r for r in own if r["level"] != "all"]
-        for r in own:
-            r["panel"] = f"{_level(r['level'])}: {r['measure']}"
-            if len(noises) > 1 and r["noise"] != PLAIN_NOISE:
-                r["method"] = f"{r['method']}, {r['noise']}"
-        own.sort(key=lambda r: (_place(r["level"]), r["measure"] != tables[0][0]))
-        noise = "" if len(noises) <= 1 else f" {PLAIN_NOISE.capitalize()} noise where no other one is named."
-        if "gaussian" in noises:
-            noise += (
-                " Gaussian noise stands at the ε whose ε²/2 is its ρ (zCDP), a weaker promise than pure ε."
-            )
-        charts.append(_accuracy(own, [str(part) for part in which if part], noise))
-    return charts
-
-
-def _accuracy(records: Records, which: Sequence[str], noise: str) -> Chart:
-    title = f"Accuracy and privacy: {', '.join(which)}"
-    caption = (
-        "Mean distance of the tables from the truth by privacy budget, with 95 % intervals over "
-        "repetitions of the noise: less privacy to the right, more error above. L1 adds up the "
-        "differences of all counts; EMD (earth mover's distance) adds up those of the cumulative counts, "
-        f"so that an error between neighbouring sizes weighs little.{noise} {HOVER}"
-    )
-    spec = error_spec(records, "error")
-    alt = f"Error by budget, level and method, for {', '.join(distinct(records, 'method'))}."
-    return Chart(
-        name=f"accuracy_{_file_name(' '.join(which))}", title=title, caption=caption, alt=alt, spec=spec
-    )
-
-
-def error_spec(records: Records, y: str) -> dict[str, Any]:
-    """Curves over the budgets, or dots where there is one budget alone."""
-    records = [r for r in records if r["value"] is not None]
-    ordered = sorted(records, key=lambda r: _rank(str(r["kind"])))
-    names, panels = distinct(ordered, "method"), distinct(records, "panel")
-    budgets = sorted({r["budget"] for r in records})
-    kinds = {str(r["budget_kind"]) for r in records}
-    symbol = {"epsilon": "ε", "rho": "ρ"}[kinds.pop()] if len(kinds) == 1 else "budget"
-    log = all(r["value"] > 0 for r in records)
-    tips = [
-        Tip(name="method", title="method"),
-        Tip(name="budget", title=symbol, form=",.4~g"),
-        Tip(name="value", title=y, form=",.4~g"),
-        Tip(name="lower", title="95 % from", form=",.4~g"),
-        Tip(name="upper", title="95 % to", form=",.4~g"),
-        Tip(name="seeds", title="seeds", form=",d"),
-    ]
-    panel = "panel" if len(panels) > 1 else ""
-    if len(budgets) == 1:
-        return dots(
-            records,
-            x=Axis(name="value", title=f"{y} at {symbol} = {budgets[0]:g}", log=log, zero=True),
-            row="method",
-            rows=names,
-            colour="kind",
-            colour_title="Kind",
-            names=distinct(ordered, "kind"),
-            tips=tips,
-            panel=panel,
-            panels=panels,
-        )
-    for r in records:  # A logarithmic axis has no place for an end at 0.
-        r["low"] = r["lower"] if r["lower"] or not log else (None if r["lower"] is None else r["value"] / 4)
-    return curves(
-        records,
-        x=Axis(name="budget", title=f"{symbol} (more privacy on the left)", log=True, ticks=budgets),
-        y=Axis(name="value", title=y, log=log, zero=True),
-        series="method",
-        series_title="Method",
-        names=names,
-        tips=tips,
-        panel=panel,
-        panels=panels,
-        lower="low",
-        upper="upper",
-    )
-
-
 def named(records: Records, which: Sequence[str]) -> Records:
     """Records with the panel that they belong to."""
     return [r | {"panel": ", ".join(str(r[name]) for name in which if r.get(name))} for r in records]
@@ -288,17 +200,6 @@ def distinct(records: Records, name: str) -> list[str]:
     return [str(value) for value in dict.fromkeys(r[name] for r in records)]
 
 
-def _place(level: Any) -> int:
-    return int(level) if str(level).isdigit() else -1
-
-
-def _rank(kind: str) -> int:
+def rank(kind: str) -> int:
+    """The place of a kind in `KINDS`; others come last."""
     return KINDS.index(kind) if kind in KINDS else len(KINDS)
-
-
-def _level(level: Any) -> str:
-    return {"all": "All levels", "0": "Root"}.get(str(level), f"Level {level}")
-
-
-def _file_name(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_").lower()

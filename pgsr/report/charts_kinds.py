@@ -66,7 +66,8 @@ def curves(
     picked = alt.selection_point(fields=[series], bind="legend", name="picked")
     fade = alt.when(picked).then(alt.value(1)).otherwise(alt.value(0.12))
     base = alt.Chart().encode(
-        x=_channel(alt, alt.X, x, records, panel), y=_channel(alt, alt.Y, y, records, panel)
+        x=_channel(alt, alt.X, x, records, panel),
+        y=_channel(alt, alt.Y, y, records, panel, ends=(lower, upper)),
     )
     keys = _legend(alt, series, series_title, scales)
     line = base.mark_line(strokeWidth=2, interpolate="step-after" if step else "linear", clip=step)
@@ -81,9 +82,9 @@ def curves(
         base = base.transform_filter("datum.fitted != 'yes'")
     else:
         layers.append(line)
-    if any(record.get(lower) is not None and record.get(upper) is not None for record in records):
+    if has_intervals(records, lower, upper):
         band = base.mark_rule(strokeWidth=1.4).encode(
-            y=_channel(alt, alt.Y, y, records, panel, lower),
+            y=_channel(alt, alt.Y, y, records, panel, lower, (lower, upper)),
             y2=alt.Y2(upper),
             color=keys["color"],
             opacity=fade,
@@ -119,14 +120,19 @@ def dots(
     panel: str = "",
     panels: Sequence[str] = (),
     level: float | None = None,
+    lower: str = "",
+    upper: str = "",
 ) -> Spec:
-    """One line a value of `row`, with a mark for each record at `x`; `level`: a dashed line at that place."""
+    """One line a value of `row`, with a mark for each record at `x`; `level`: a dashed line at that place.
+
+    `lower`, `upper`: ends of an interval about each mark; then the colours of a line stand below each other.
+    """
     alt = altair()
     scales = series_scales(alt, names)
     legend = alt.Legend(title=colour_title) if len(names) > 1 else None
     base = alt.Chart().encode(
         y=alt.Y(row, type="nominal", sort=list(rows), title=None, axis=alt.Axis(grid=True, labelLimit=200)),
-        x=_channel(alt, alt.X, x, records, panel),
+        x=_channel(alt, alt.X, x, records, panel, ends=(lower, upper)),
     )
     marks = base.mark_point(filled=True, size=90, opacity=0.85, stroke="white", strokeWidth=0.6).encode(
         color=alt.Color(colour, type="nominal", scale=scales["color"], legend=legend),
@@ -134,9 +140,36 @@ def dots(
         tooltip=_tooltip(alt, tips),
     )
     layers = [marks]
+    spread = 1
+    if has_intervals(records, lower, upper):
+        # Kinds that are one a line need no room of their own.
+        seen = {(record.get(panel), record[row], record[colour]) for record in records}
+        if len(seen) > len({(place, name) for place, name, _ in seen}):
+            spread = len(names)
+            offset = alt.YOffset(colour, type="nominal", sort=list(names))
+            base, marks = base.encode(yOffset=offset), marks.encode(yOffset=offset)
+        rule = base.mark_rule(strokeWidth=1.4, opacity=0.85).encode(
+            x=_channel(alt, alt.X, x, records, panel, lower, (lower, upper)),
+            x2=alt.X2(upper),
+            color=alt.Color(colour, type="nominal", scale=scales["color"], legend=legend),
+        )
+        layers = [rule, marks]
     if level is not None:
         layers.insert(0, alt.Chart().mark_rule(strokeDash=[5, 4], color="#555555").encode(x=alt.datum(level)))
-    return _assembled(alt, layers, records, panel, panels, names, height=max(90, 30 * len(rows)))
+    return _assembled(
+        alt,
+        layers,
+        records,
+        panel,
+        panels,
+        names,
+        height=max(90, (30 if spread == 1 else 10 + 18 * spread) * len(rows)),
+    )
+
+
+def has_intervals(records: Sequence[Record], lower: str = "lower", upper: str = "upper") -> bool:
+    """Whether any record has both ends."""
+    return any(record.get(lower) is not None and record.get(upper) is not None for record in records)
 
 
 def _assembled(
@@ -164,8 +197,19 @@ def _assembled(
     return finished(whole)
 
 
-def _channel(alt: Any, kind: Any, axis: Axis, records: Sequence[Record], panel: str, name: str = "") -> Any:
-    """The encoding of an axis."""
+def _channel(
+    alt: Any,
+    kind: Any,
+    axis: Axis,
+    records: Sequence[Record],
+    panel: str,
+    name: str = "",
+    ends: Sequence[str] = (),
+) -> Any:
+    """The encoding of an axis, of the entry `name` instead of its own; `ends`: of intervals on it.
+
+    Panels share the horizontal axis.
+    """
     shown: dict[str, Any] = {}
     if axis.form:
         shown["format"] = axis.form
@@ -178,29 +222,45 @@ def _channel(alt: Any, kind: Any, axis: Axis, records: Sequence[Record], panel: 
     else:
         room: dict[str, Any] = {"domain": list(axis.ends)} if axis.ends else {"padding": 14}
         scale = alt.Scale(type="log", nice=False, **room)
-        span = _span(axis, records, panel)
-        where = _POWER if span >= 200 else _ROUND if span >= 8 else "true"
+        where = _labelled(_ranges(axis, records, "" if kind is alt.X else panel, ends))
         shown |= {"labelExpr": f"{where} ? {_NUMBER} : ''", "labelOverlap": "greedy", "labelSeparation": 6}
         shown["gridOpacity"] = alt.condition(_POWER, alt.value(1), alt.value(0.35))
     return kind(name or axis.name, type="quantitative", title=axis.title, scale=scale, axis=alt.Axis(**shown))
 
 
-def _span(axis: Axis, records: Sequence[Record], panel: str) -> float:
-    """Largest over smallest value, in the panel where that is least."""
-    ends: dict[Any, tuple[float, float]] = {}
+def _labelled(ranges: Sequence[tuple[float, float]]) -> str:
+    """Which ticks of a logarithmic axis have a number: as few as leave three of them on each range.
+
+    All of them would be too many: those without room are dropped, the power of ten among them.
+    """
+    for digits in _DIGITS:
+        if all(_marks(digits, low, high) >= 3 for low, high in ranges):
+            return f"indexof({list(digits)}, round(({_DIGIT}) * 1e6) / 1e6) >= 0"
+    return "true"
+
+
+def _marks(digits: Sequence[int], low: float, high: float) -> int:
+    """How many of these digits, times a power of ten, lie on a range."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return sum(low <= digit * 10.0**power <= high for power in powers for digit in digits)
+
+
+def _ranges(
+    axis: Axis, records: Sequence[Record], panel: str, ends: Sequence[str]
+) -> list[tuple[float, float]]:
+    """Smallest and largest value, intervals and all, of each panel."""
+    found: dict[Any, list[float]] = {}
     for record in records:
-        if value := record.get(axis.name):
-            low, high = ends.get(record.get(panel), (value, value))
-            ends[record.get(panel)] = min(low, value), max(high, value)
-    return min((high / low for low, high in ends.values()), default=1.0)
+        values = [record.get(name) for name in (axis.name, *ends)]
+        found.setdefault(record.get(panel), []).extend(value for value in values if value)
+    return [(min(values), max(values)) for values in found.values() if values]
 
 
+_DIGITS = ((1,), (1, 2, 5), (1, 2, 3, 5), (1, 2, 3, 4, 6, 8))
 _EXPONENT = "log(datum.value) / LN10"
 _POWER = f"abs({_EXPONENT} - round({_EXPONENT})) < 1e-6"
 """Whether a tick is at a power of ten."""
 _DIGIT = f"datum.value / pow(10, floor({_EXPONENT} + 1e-9))"
-_ROUND = f"indexof([1, 2, 5], round(({_DIGIT}) * 1e6) / 1e6) >= 0"
-"""Whether a tick is at 1, 2 or 5 times a power of ten."""
 _NUMBER = "format(datum.value, datum.value >= 0.0001 && datum.value < 1e7 ? ',.3~r' : '.1~e')"
 
 

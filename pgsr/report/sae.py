@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgsr.errors import InputError
+from pgsr.privacy import zcdp_to_approximate
 from pgsr.report.figures import BLUE, GREEN, GREY, ORANGE, RED, panels, save, style
 from pgsr.report.inequality import read_rows
 from pgsr.report.sae_intervals import draw_intervals
@@ -142,7 +144,8 @@ def draw_epsilon(
 ) -> Figure:
     """Epsilon against delta, by the simple formula and the exact one: `rhos` (> 0) by panel and name.
 
-    `marked` deltas get a line; `gaussian` False leaves the exact formula of Gaussian shifts out.
+    `marked` deltas get a line; with `gaussian` False the tighter curve is that of Renyi orders, which holds
+    for every rho-zCDP release, in place of the exact one of Gaussian shifts.
     """
     with style():
         figure, axes = panels(1, len(rhos), width=5.2 if len(rhos) == 1 else 4.4, height=3.3)
@@ -150,7 +153,7 @@ def draw_epsilon(
             _epsilon_lines(axis, own, gaussian)
             for delta in marked:
                 if _DELTAS[0] <= delta <= _DELTAS[1]:
-                    axis.axvline(delta, color=GREY, linewidth=0.8, linestyle=":")
+                    axis.axvline(delta, color=GREY, linewidth=1.1, linestyle=(0, (4, 3)))
             axis.set_xscale("log")
             axis.set_ylim(bottom=0)
             axis.set_xlabel(r"$\delta$")
@@ -167,10 +170,18 @@ def _epsilon_lines(axis: Axes, rhos: Mapping[str, float], gaussian: bool) -> Non
     for (name, rho), colour in zip(rhos.items(), (BLUE, ORANGE, GREEN, RED, GREY), strict=False):
         label = f"{name}: " if name else ""
         simple = [epsilon_simple(rho, delta) for delta in deltas]
-        axis.plot(deltas, simple, "--" if gaussian else "-", color=colour, label=f"{label}simple formula")
+        axis.plot(deltas, simple, "--", color=colour, label=f"{label}simple formula")
         if gaussian:
-            exact = [epsilon_exact(rho, delta) for delta in deltas]
-            axis.plot(deltas, exact, "-", color=colour, label=f"{label}exact")
+            tight, way = [epsilon_exact(rho, delta) for delta in deltas], "exact"
+        else:
+            tight, way = [_renyi_epsilon(rho, delta) for delta in deltas], "by Renyi orders"
+        axis.plot(deltas, tight, "-", color=colour, label=f"{label}{way}")
+
+
+def _renyi_epsilon(rho: float, delta: float) -> float:
+    found = zcdp_to_approximate(Fraction(rho), Fraction(repr(delta))).epsilon
+    assert found is not None
+    return float(found)
 
 
 def _by_twin(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:

@@ -44,7 +44,7 @@ def lever_facts(
     if isinstance(mechanism, ThreeStageMechanism):
         return {"floored": _floored(mechanism)}
     if mechanism.kind != "joint" or mechanism.frame.moves:
-        return {"robustness": _robust(mechanism)} if mechanism.kind == "joint" else {}
+        return {}  # the figures of floors and of other model variances are those of records that stay
     found = {"floor": _floors(mechanism, target), "robustness": _robust(mechanism)}
     if counts is not None and kish is not None:
         posterior, delta = mechanism.posterior, mechanism.frame.sensitivity

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from pgsr.privacy import PrivacyEvent, zcdp_to_approximate
+from pgsr.report.sae_moving import moving_columns, with_another
 from pgsr.sae.checks import Float64
 from pgsr.sae.conversions import default_delta, epsilon_exact, epsilon_simple
 from pgsr.sae.draws import PosteriorMechanism, draw_rho
 from pgsr.sae.frame import AreaFrame
-from pgsr.sae.guarantees import AreaGuarantees, moving_rho
+from pgsr.sae.guarantees import AreaGuarantees
 from pgsr.sae.noisydirect import NoisyDirectMechanism
 from pgsr.sae.posterior import Posterior
 from pgsr.sae.reshrink import reshrunk
@@ -89,10 +90,10 @@ def area_facts(mechanism: Mechanism | None, frame: AreaFrame) -> Record:
     count, rho = mechanism.draws, stage_floor_rho(mechanism)
     national = frame.weight_total * frame.sensitivity / frame.weight_total.sum()
     reach = national_sensitivity(frame.sensitivity, frame.weight_total, moves=frame.moves)
-    shares = {
-        "rho_p": float(mechanism.rho_p) * (national / reach) ** 2,
-        "rho_draw": np.minimum(rho, count * frame.sensitivity**2 / (2.0 * low)),
-    }
+    draws = np.minimum(rho, count * frame.sensitivity**2 / (2.0 * low))
+    if frame.moves:
+        national, draws = with_another(national), with_another(draws)
+    shares = {"rho_p": float(mechanism.rho_p) * (national / reach) ** 2, "rho_draw": draws}
     columns["rho"] = shares["rho_p"] + float(mechanism.rho_b) + float(mechanism.rho_a) + shares["rho_draw"]
     columns |= shares
     columns["variance_least"], columns["variance_most"] = low, high
@@ -118,9 +119,9 @@ def stage_floor_rho(mechanism: ThreeStageMechanism) -> float:
 
 def _draw_areas(mechanism: PosteriorMechanism) -> Record:
     frame, posterior, count = mechanism.frame, mechanism.posterior, mechanism.draws
-    found = AreaGuarantees(
-        posterior=posterior, sensitivity=frame.sensitivity, unit=frame.unit, weights_fixed=not frame.moves
-    )
+    if frame.moves:
+        return _moving_areas(mechanism)
+    found = AreaGuarantees(posterior=posterior, sensitivity=frame.sensitivity, unit=frame.unit)
     assert found.area is not None  # guarantees by area are asked for
     assert found.worst is not None
     own = found.own if mechanism.kind == "joint" else found.marginal_own
@@ -148,15 +149,28 @@ def _draw_areas(mechanism: PosteriorMechanism) -> Record:
         "w_plus": posterior.w_plus,
         "moving": None,
     }
-    if frame.moves:
-        rho, pair = moving_rho(posterior, frame.sensitivity, mechanism.kind)
-        whole["moving"] = {"rho": count * rho, "areas": [frame.areas[place] for place in pair]}
     return {"areas": rows, "most_exposed": _most(rows), "whole": whole}
 
 
-def _most(rows: Sequence[Record]) -> Record:
+def _moving_areas(mechanism: PosteriorMechanism) -> Record:
+    """The same for records that may move: what one pays that leaves or joins an area."""
+    frame, posterior = mechanism.frame, mechanism.posterior
+    bounds, whole = moving_columns(mechanism)
+    columns = {
+        "sensitivity": frame.sensitivity,
+        "variance": posterior.variance,
+        "shrinkage": posterior.shrinkage,
+        **bounds,
+    }
+    rows = _rows(frame.areas, columns)
+    first, second = whole["moving"]["areas"]
+    worst = next(row for row in rows if row["area"] == first)
+    return {"areas": rows, "most_exposed": _most(rows, worst) | {"other_area": second}, "whole": whole}
+
+
+def _most(rows: Sequence[Record], worst: Record | None = None) -> Record:
     """The row that pays most, and how it compares with the middle of the others."""
-    worst = max(rows, key=lambda row: row["rho"])
+    worst = worst or max(rows, key=lambda row: row["rho"])
     middle = {
         f"{key}_median": float(np.median([row[key] for row in rows]))
         for key in ("rho", "sensitivity", "variance", "shrinkage")
@@ -198,7 +212,7 @@ def error_facts(mechanism: Mechanism | None) -> Record | None:
         found["draw"] = float((floored.sigma2 * (1.0 + 1.0 / mechanism.draws)).mean())
         assumes = (
             f"a guess: a proportion of {middle:g}, the middle of its range, and model variance "
-            f"{mechanism.reference:g}, the reference; the draw's error is that of its stated interval"
+            f"{mechanism.reference:g}, the reference; the draw's error is as if the private one met it"
         )
         return {"rho": rho, "mean_mse": found, "assumes": assumes}
     if mechanism is None or mechanism.variance is None or mechanism.model_variance is None:

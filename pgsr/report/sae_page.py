@@ -9,7 +9,7 @@ from pgsr.privacy import as_fraction, show
 from pgsr.report.page import Block, FactsBlock, ListBlock, Page, Section, TableBlock, TextBlock
 from pgsr.report.sae_page_areas import areas_section, estimates_section, picture
 from pgsr.report.sae_page_ways import levers_section, ways_section
-from pgsr.report.sae_words import NOT_DP, ORIGINS, SEEDED, asked, delta_text
+from pgsr.report.sae_words import NOT_DP, ORIGINS, SEEDED, asked, delta_text, most_exposed, no_budget
 
 Record = dict[str, Any]
 
@@ -28,6 +28,8 @@ def review_page(record: Record, *, rows: int | None = ROWS) -> Page:
     broken = [check["check"] for check in record["checks"] if not check["holds"]]
     if broken:
         lead.append(TextBlock(text=f"Does NOT hold: {'; '.join(broken)}.", tone="warning"))
+    if no_budget(record):
+        lead.append(TextBlock(text=no_budget(record), tone="warning"))
     lead.append(FactsBlock(facts=_summary(record)))
     made = [
         _asked(record),
@@ -73,8 +75,7 @@ def _summary(record: Record) -> dict[str, Any]:
             f"{last['epsilon_simple']:.4g} by the simple formula"
         )
     if record["most_exposed"] is not None:
-        worst = record["most_exposed"]
-        facts["most exposed"] = f"a record of {worst['area']}, rho = {worst['rho']:.4g}"
+        facts["most exposed"] = most_exposed(record)
     elif record["kind"] == "noisy-direct" and not record["conditional"]:
         facts["most exposed"] = "none: a record pays the same in every area"
     ledger = record["ledger"]

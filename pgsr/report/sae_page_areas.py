@@ -26,6 +26,14 @@ _DRAWS = {
     "rho_alone": "rho, this area alone",
     "paid_by": "paid by a record of",
 }
+_MOVING = {
+    "area": "area",
+    "sensitivity": "sensitivity",
+    "variance": "sampling variance D",
+    "shrinkage": "shrinkage B",
+    "rho": "rho of a record that leaves or joins",
+    "rho_free": "the same, any model variance",
+}
 _STAGES = {
     "area": "area",
     "n": "n",
@@ -72,7 +80,7 @@ def areas_section(record: Record, rows: int | None) -> Section | None:
             )
         )
     elif worst is not None:
-        blocks.append(TextBlock(text=why_exposed(worst, record["unit"])))
+        blocks.append(TextBlock(text=why_exposed(worst, record["unit"], moves=record["moves"])))
     else:
         blocks.append(
             TextBlock(
@@ -85,7 +93,12 @@ def areas_section(record: Record, rows: int | None) -> Section | None:
     columns = dict(
         next(
             names
-            for names, key in ((_DRAWS, "rho_alone"), (_STAGES, "rho_draw"), (_NOISY, "sensitivity"))
+            for names, key in (
+                (_DRAWS, "rho_alone"),
+                (_MOVING, "shrinkage"),
+                (_STAGES, "rho_draw"),
+                (_NOISY, "sensitivity"),
+            )
             if key in areas[0]
         )
     )
@@ -108,7 +121,7 @@ def areas_section(record: Record, rows: int | None) -> Section | None:
         # Where the floor caps the cost, all areas pay nearly the same.
         if "ratio" in areas[0] and "rho_alone" in areas[0]:
             blocks.append(picture(record, "size"))
-        if "rho_free" in areas[0]:
+        if "rho_free" in areas[0] and not record["moves"]:
             blocks.append(picture(record, "shrinkage"))
     title = "Sensitivity by area" if worst is None else "Which areas pay"
     return Section(title=title, blocks=blocks)
@@ -120,14 +133,16 @@ def _whole(record: Record) -> list[Block]:
     facts = {
         "one joint draw of all areas": whole["rho_joint"],
         "independent draws of every area": whole["rho_marginals"],
-        "areas one after another, at most": whole["rho_sum"],
+        "areas one after another, at most": whole.get("rho_sum"),
         "a joint draw, whatever the model variance and design are": whole["a_free"],
     }
-    if whole["moving"] is not None:
-        pair = " to ".join(whole["moving"]["areas"])
-        facts[f"this release, when a record may move (worst: {pair})"] = whole["moving"]["rho"]
+    moving = whole["moving"] is not None
     many = f" (one draw; this release has {whole['draws']})" if whole["draws"] > 1 else ""
-    blocks.append(FactsBlock(facts=facts, caption=f"rho of what could be released{many}"))
+    many = f", for a record that may move{many}" if moving else many
+    there = {name: rho for name, rho in facts.items() if rho is not None}
+    blocks.append(FactsBlock(facts=there, caption=f"rho of what could be released{many}"))
+    if moving:
+        return blocks
     if whole["own_is_worst"]:
         text = "Checked: in every area, the record that pays most for its release is one of its own."
         blocks.append(TextBlock(text=text))
@@ -150,7 +165,13 @@ def estimates_section(record: Record, rows: int | None) -> Section:
     blocks: list[Block] = []
     if "sd" in found[0]:
         text = "sd is that of the truth about the estimate, and the interval is estimate +- 1.96 sd."
-        if record["kind"] != "noisy-direct":
+        if record["variances"] == "dp" and record["kind"] != "noisy-direct":
+            text += (
+                " It counts the noise of the draw, and that the released model variance may be too small: it "
+                "is computed at an upper bound of the model variance (90 %, one-sided), from the private "
+                "stages."
+            )
+        elif record["kind"] != "noisy-direct":
             text += (
                 " It counts the noise of the draw: for one draw sd is sqrt(2) sigma with sigma the posterior "
                 "standard deviation. An interval of +- 1.96 sigma about a draw would hold the truth in 83.5 %"
@@ -160,6 +181,12 @@ def estimates_section(record: Record, rows: int | None) -> Section:
     else:
         text = "No intervals are published: they would show the variances, held invariant."
         blocks.append(TextBlock(text=text))
+    stages = record["stages"]
+    if stages:
+        blocks.append(FactsBlock(facts=stages, caption="The private stages before the draws"))
+        if stages.get("model variance") == 0:
+            text = "The private model variance came out as 0: every area is shrunk to the regression wholly."
+            blocks.append(TextBlock(text=text, tone="note"))
     order = sorted(found, key=lambda row: -row.get("sd", 0.0))
     caption = "Published estimates, the least certain first" if "sd" in found[0] else "Published estimates"
     blocks.append(_table(order, _ESTIMATES, rows, caption))
@@ -193,7 +220,8 @@ def picture(record: Record, what: str) -> PictureBlock:
         return PictureBlock(
             svg=inline_svg(figure, "epsilon"),
             alt="Epsilon against delta for this release.",
-            caption=f"Epsilon against delta at rho = {record['rho']:.4g}; dotted: the deltas of the table.",
+            caption=f"Epsilon against delta at rho = {record['rho']:.4g}; upright dashes: the deltas of the "
+            "table.",
         )
     if what == "size":
         return PictureBlock(
@@ -210,7 +238,7 @@ def picture(record: Record, what: str) -> PictureBlock:
     rows = record["estimates"]
     sd = [row["sd"] for row in rows]
     naive = None
-    if record["kind"] != "noisy-direct":
+    if record["kind"] != "noisy-direct" and record["variances"] != "dp":
         naive = [value / math.sqrt(1.0 + 1.0 / record["draws"]) for value in sd]
     figure = draw_intervals(
         [row["area"] for row in rows],

@@ -19,9 +19,10 @@ from pgsr.ledger import Ledger
 from pgsr.noise import SeededBits, SystemBits
 from pgsr.privacy import PrivacyEvent
 from pgsr.provenance import versions
+from pgsr.report.sae_compared import charged, compared
 from pgsr.report.sae_design import lever_facts
 from pgsr.report.sae_facts import area_facts, cost_facts, error_facts
-from pgsr.report.sae_released import charged, compared, read_released, released_facts
+from pgsr.report.sae_released import read_released, released_facts
 from pgsr.report.sae_review_weights import PLACES, ReviewOptions, Sizes
 from pgsr.report.sae_words import checklist, looked_at
 from pgsr.sae.statement import CONDITIONAL
@@ -40,8 +41,7 @@ def review_configuration(path: Path, options: ReviewOptions, created: str) -> Re
     query = read_public_query(config, path)
     record = _empty("configuration", path.stem, created)
     record |= _planned(config, query, path, options)
-    seed = config.privacy.seed
-    rng = SystemBits() if seed is None else SeededBits(seed)
+    rng = _bits(config)
     conditional = query.mechanism is None
     if query.mechanism is None:
         statement: Record = {
@@ -71,13 +71,14 @@ def review_release(folder: Path, config: Path | None, options: ReviewOptions, cr
         if query.mechanism is None or facts["conditional"]:
             way_out = "a conditional release is compared with nothing: leave --config out"
             raise InputError("variances from the same data", str(config), way_out)
-        facts["checks"] += compared(made, query.mechanism)
+        facts["checks"] += compared(made, query.mechanism, _bits(settings))
         record |= _planned(settings, query, config, options)
         record["compared"] = True
-        book = _book(settings, config)
-        if book is not None:
-            facts["checks"].append(charged(made, book))
         record["ledger"] = _ledger(settings, config, None)
+        if settings.privacy.ledger != NO_LEDGER or not made.provenance.seeded:
+            found = charged(made, _book(settings, config), record["ledger"]["note"].rstrip("."))
+            facts["checks"].append(found)
+            record["charges"] = found["charges"]
     elif options != ReviewOptions(records=options.records):
         raise InputError("the folder of a release has no columns to look at", "options", "give --config too")
     event = made.guarantee.event
@@ -107,13 +108,16 @@ def _empty(what: str, name: str, created: str) -> Record:
         "name": name,
         "created": created,
         "compared": False,
+        "charges": 0,
         "records": None,
         "tight_by": "",
         "draws": 0,
         "from": "",
+        "bounded": False,
         "hidden": "",
         "neighbours": "",
         "parameters": {},
+        "stages": {},
         "levers": {},
         "whole": {},
         "release_versions": {},
@@ -132,7 +136,8 @@ def _planned(config: SaeConfig, query: PublicQuery, path: Path, options: ReviewO
         "variances": config.release.variances,
         "unit": frame.unit,
         "moves": frame.moves,
-        "from": "file of areas" if config.records is None else "file of records",
+        "from": "file of areas" if config.records is None or frame.moves else "file of records",
+        "bounded": config.records is not None and frame.moves,
         "hidden": _hidden(config),
         "areas_count": frame.m,
         "draws": 0 if config.release.kind == "noisy-direct" else config.release.draws,
@@ -163,6 +168,12 @@ def _planned(config: SaeConfig, query: PublicQuery, path: Path, options: ReviewO
         **_digests(found["parameters"]),
     }
     return found
+
+
+def _bits(config: SaeConfig) -> SystemBits | SeededBits:
+    """The random bits that the configuration asks for."""
+    seed = config.privacy.seed
+    return SystemBits() if seed is None else SeededBits(seed)
 
 
 def _settings(config: SaeConfig) -> Record:
@@ -211,7 +222,7 @@ def _book(config: SaeConfig, path: Path) -> Ledger | None:
 
 def _ledger(config: SaeConfig, path: Path, event: PrivacyEvent | None) -> Record:
     """The state of the ledger, and whether it suffices for `event`; `note` says why there is none."""
-    empty = {"file": config.privacy.ledger, "note": "", "suffices": None, "reason": ""}
+    empty = {"file": config.privacy.ledger, "note": "", "missing": False, "suffices": None, "reason": ""}
     if config.privacy.ledger == NO_LEDGER:
         why = (
             "a conditional figure is charged to no ledger."
@@ -221,7 +232,7 @@ def _ledger(config: SaeConfig, path: Path, event: PrivacyEvent | None) -> Record
         return {**empty, "note": f"There is no ledger: {why}"}
     book = _book(config, path)
     if book is None:
-        return {**empty, "note": f"The ledger {config.privacy.ledger} does not exist yet."}
+        return {**empty, "note": f"The ledger {config.privacy.ledger} does not exist yet.", "missing": True}
     found: Record = {**empty, **book.to_dict()}
     if event is not None:
         try:

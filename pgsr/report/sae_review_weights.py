@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from pgsr.config.sae import SaeConfig
+from pgsr.config.sae_confidential import refuse_confidential
 from pgsr.config.sae_inputs import read_records
+from pgsr.config.sae_parts import INVARIANT
 from pgsr.config.sae_public import PublicQuery
 from pgsr.config.sae_table import AreaTable
 from pgsr.errors import InputError
@@ -67,6 +69,7 @@ class Sizes:
     def read(cls, config: SaeConfig, query: PublicQuery, source: Path, options: ReviewOptions) -> Sizes:
         """From the records of the configuration, or from the columns that `options` name."""
         frame, table, part = query.frame, query.table, config.records
+        _refuse_options(config, options)
         if part is not None and not frame.moves:
             if (options.counts, options.kish, options.weights) != (None, None, None):
                 raise InputError(
@@ -137,3 +140,22 @@ class Sizes:
                 lower=self.lower,
                 upper=self.upper,
             )
+
+
+def _refuse_options(config: SaeConfig, options: ReviewOptions) -> None:
+    """InputError for an option that names a confidential column, or asks for weights that are not public."""
+    areas = config.areas
+    columns = {"--counts": options.counts, "--kish": options.kish}
+    if areas.moves:
+        given = {**columns, "--weights": options.weights, "--bias": options.bias}
+        asked = [name for name, value in given.items() if value is not None]
+        if asked:
+            what = "sample sizes and weights are not public where records may move"
+            raise InputError(what, ", ".join(asked), "leave it out")
+    hidden = [areas.direct]
+    if config.release.variances == INVARIANT:
+        hidden.append(areas.variance)
+    if options.weights is not None:
+        columns["--weight"] = options.weight
+    for column in hidden:
+        refuse_confidential(column, columns)

@@ -41,8 +41,28 @@ def asked(record: Record) -> str:
 
 
 def delta_text(delta: float) -> str:
-    """A delta for people: 1e-7, not 1e-07."""
-    return f"{delta:g}".replace("e-0", "e-")
+    """A delta for people: 1e-7, not 1e-07, and 1e-4 beside it."""
+    head, exponent = f"{delta:.5e}".split("e")
+    return f"{float(head):g}e{int(exponent)}" if delta < 0.01 else f"{delta:g}"
+
+
+def most_exposed(record: Record) -> str:
+    """Whose record pays most, in a few words."""
+    worst = record["most_exposed"]
+    if "other_area" in worst:
+        return f"a record that goes from {worst['area']} to {worst['other_area']}, rho = {worst['rho']:.4g}"
+    who = "that leaves or joins" if record["moves"] else "of"
+    return f"a record {who} {worst['area']}, rho = {worst['rho']:.4g}"
+
+
+def no_budget(record: Record) -> str:
+    """Why the ledger does not take a planned release; empty if it does, or is not asked."""
+    ledger = record["ledger"]
+    if ledger is None or record["what"] != "configuration":
+        return ""
+    if ledger["suffices"] is False:
+        return f"The ledger {ledger['file']} does NOT take this release: {ledger['reason']}."
+    return ledger["note"] if ledger["missing"] else ""
 
 
 def looked_at(record: Record) -> tuple[list[str], list[str]]:
@@ -50,16 +70,17 @@ def looked_at(record: Record) -> tuple[list[str], list[str]]:
     hidden = record["hidden"]
     same = f"{hidden}, even where the file has it: this page is the same whatever is in it"
     public = f"the configuration, the ledger, and the public columns of the {record['from']}"
+    bounded = [_BOUNDED] if record["bounded"] else []
     if record["what"] == "release":
         seen = ["the files of the release folder, all of them published"]
         if record["compared"]:
-            return [*seen, public], [same]
+            return [*seen, public, *bounded], [same]
         way_out = "give --config CONFIG.toml to see the cost by area, and to check what was asked for"
         return seen, [
             "the survey records and the direct estimates",
             f"sensitivities by area, which the folder does not hold: {way_out}",
         ]
-    seen, unseen = [public], [same]
+    seen, unseen = [public, *bounded], [same]
     if record["conditional"]:
         unseen.append(
             "sampling variances and model variance: they come from the same data, so no cost by area is "
@@ -71,6 +92,10 @@ def looked_at(record: Record) -> tuple[list[str], list[str]]:
     return seen, unseen
 
 
+_BOUNDED = (
+    "weights and areas of the file of records, which are NOT public where records may move: only to check "
+    "them against their public bounds, and no figure here depends on them"
+)
 _WEIGHTS = (
     "Survey weights, sample sizes and each record's area may be treated as public. The weights were not "
     "adjusted with the outcome that is released here (calibration and nonresponse adjustment with this "
@@ -125,14 +150,30 @@ def checklist(record: Record) -> list[str]:
         said.append("The configuration was not tuned by looking at releases of the same outcomes.")
     else:
         said.append("Only the files listed here are handed out, and the guarantee goes with them.")
+        if record["charges"]:
+            many = "one release" if record["charges"] == 1 else f"{record['charges']} releases"
+            said.append(
+                f"The charges in the ledger of this cost and label pay for {many}: no more were made of "
+                "them. (The ledger cannot tell two releases of one cost and label apart.)"
+            )
     return said
 
 
-def why_exposed(worst: Record, unit: str) -> str:
+def why_exposed(worst: Record, unit: str, *, moves: bool = False) -> str:
     """Why one area pays more than the others."""
-    if "variance" not in worst:
+    if "other_area" in worst:
         return (
-            f"These are bounds, fixed beforehand. A record of {worst['area']} may pay the most: rho = "
+            f"A record that goes from {worst['area']} to {worst['other_area']}, or back, pays the most: rho "
+            f"= {worst['rho']:.4g}. It moves the direct estimates of both. In {worst['area']} the "
+            f"sensitivity is {worst['sensitivity']:.4g} (median area {worst['sensitivity_median']:.4g}), the "
+            f"sampling variance {worst['variance']:.4g} (median area {worst['variance_median']:.4g}). By "
+            "area, the table says what a record pays at most that leaves or joins it; the median of that is "
+            f"{worst['rho_median']:.4g}."
+        )
+    if "variance" not in worst:
+        who = "that leaves or joins" if moves else "of"
+        return (
+            f"These are bounds, fixed beforehand. A record {who} {worst['area']} may pay the most: rho = "
             f"{worst['rho']:.4g} (median area {worst['rho_median']:.4g}). Where the floor under the sampling "
             f"variance binds, all areas pay the same for the draws. One {unit}'s record moves the direct "
             f"estimate there by up to {worst['sensitivity']:.4g} (median area "

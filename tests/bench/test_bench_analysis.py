@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from pgsr.bench.analysis.accuracy import accuracy_curves, inequality_table
 from pgsr.bench.analysis.noises import bias_table, coverage_table, noise_table
@@ -86,6 +87,37 @@ def test_solvers_by_hand():
     assert (c["solved"], c["never"], c["mean_s"], c["fastest"]) == (0, 3, None, None)
     assert said(table, "c is left out", "missing")
     assert "memory" not in [column.name for column in table.columns]  # nobody ran out of it
+
+
+def test_what_a_solver_does_not_take_is_no_problem_of_it():
+    rows = [run(m, s) for m in "ab" for s in range(5)] + [run("b", 5, outcome="lacks"), run("a", 5)]
+    table = solver_table(rows)
+    assert [line(table, method=m)["problems"] for m in "ab"] == [6, 5]
+    assert line(table, method="b")["never"] == 1
+    assert said(table, "b: 1 problem on which it did not run (lacks) count as not solved")
+
+
+def test_objectives_that_others_prove_are_counted():
+    # Proven by another run of the same problem, by the list, and not at all.
+    rows = [run("a", 1), run("b", 1, certificate=None)]
+    rows += [run(m, s, fingerprint=f"f{s}", certificate=None) for s in (2, 3) for m in "ab"]
+    table = solver_table(rows, known={"f2": 10, "f3": 10}, proven=["f2"])
+    a, b = (line(table, method=m) for m in "ab")
+    assert (a["solved"], a["proven"], a["agreed"]) == (3, 1, 1)
+    assert (b["solved"], b["proven"], b["agreed"]) == (3, 0, 2)
+    assert "agreed" not in [column.name for column in solver_table(rows[:1]).columns]
+    off = [
+        run("a", 1, objective_exact=str(2**60)),
+        run("b", 1, objective_exact=str(2**60 + 1), certificate=None),
+    ]
+    assert "agreed" not in [column.name for column in solver_table(off).columns]
+
+
+def test_the_table_of_solvers_says_from_where_on_times_count():
+    table = solver_table([run("a", solve_s=1e-4), run("b", solve_s=9e-4)])
+    assert "below 1 ms count as 1 ms" in table.caption
+    assert [line(table, method=m)["fastest"] for m in "ab"] == [1, 1]
+    assert line(table, method="a")["median_s"] == 1e-4
 
 
 def test_a_claimed_optimum_is_not_solved_if_something_better_is_known():
@@ -321,6 +353,10 @@ def test_errors_of_inequality_are_medians():
     table = inequality_table([*rows, killed("cauchy", 9, family="inequality")])
     assert (line(table, method="cauchy")["error"], line(table, method="cauchy")["relative"]) == (3.5, 1.75)
     assert said(table, "1 killed")
+    # The error of a run is a median over its releases: the largest of them is not the largest error.
+    (largest,) = (column for column in table.columns if column.name == "largest")
+    assert (line(table, method="cauchy")["largest"], largest.title) == (1e9, "largest run")
+    assert "median" in largest.about
 
 
 def test_noise_against_noise():
@@ -347,7 +383,8 @@ def test_bias_and_whether_it_is_more_than_chance():
     low = bias_table([row | {"bias_zero": [-1.0 - 0.1 * row["seed"]]} for row in rows])
     assert line(low, level="0", true_count="0")["biased"] is True
     one = bias_table(rows[:1])
-    assert line(one, level="1", true_count="0")["biased"] is None
+    assert not one
+    assert said(one, "1 setting with one seed left out")
 
 
 def test_coverage():
@@ -360,3 +397,19 @@ def test_coverage():
     assert (found["coverage"], found["error"], found["budget_kind"]) == (pytest.approx(0.81), 2, "rho")
     assert found["short"] is True
     assert said(table, "1 refused")
+    assert found["over"] == "seeds"
+
+
+def test_coverage_of_one_seed_has_the_binomial_interval_of_its_areas():
+    def areas(coverage, regions=52):
+        row = run("draw", 1, family="sae", kind="mechanism", model=None, epsilon=None, rho=0.5, error=1.0)
+        return line(coverage_table([row | {"coverage": coverage, "regions": regions}]), method="draw")
+
+    exact = stats.binomtest(49, 52).proportion_ci(0.95, method="exact")
+    found = areas(49 / 52)
+    assert (found["lower"], found["upper"]) == pytest.approx((exact.low, exact.high))
+    assert (found["over"], found["short"], found["areas"]) == ("areas", False, 52)
+    assert areas(40 / 52)["short"] is True
+    assert (areas(1.0)["upper"], areas(0.0)["lower"]) == (1, 0)
+    assert areas(0.5, 3)["upper"] is None  # no share of 3 areas
+    assert areas(0.5, None)["upper"] is None

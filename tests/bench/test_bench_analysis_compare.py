@@ -85,6 +85,22 @@ def test_p_values_are_adjusted_for_the_lines_of_their_measure():
     assert line(table, measure="l1", instance="all")["p_signs"] == 2 / 2**16
 
 
+def test_the_caption_says_what_the_p_values_are():
+    rows = [run(m, s, l1=[1.0 + s]) for m in "ab" for s in range(3)]
+    table = compare_methods(rows, ("a", "b"), measures=["l1"])
+    words = " ".join([table.caption, *(f"{c.title} {c.about}" for c in table.columns)])
+    for word in (
+        "Wilcoxon's signed-rank",
+        "permutation test that flips the signs",
+        "lines of the same measure",
+        "Nothing adjusts for the number of measures",
+        "bootstrap",
+        "may disagree",
+        "p sign flips",
+    ):
+        assert word in words
+
+
 def test_what_only_one_side_came_to_an_end_with_is_counted_and_said():
     a = [run(seed=s) for s in range(8)]
     b = [run(seed=s) for s in range(6)]
@@ -227,7 +243,7 @@ def test_command_on_two_results(results, tmp_path):
     assert max(map(len, prose)) <= 80
     paper = (tmp_path / "t.tex").read_text()
     assert r"& pairs & mean A & mean B & B / A &" in paper
-    assert "p signs" not in paper
+    assert "sign flips" not in paper
     with (tmp_path / "t.csv").open(newline="") as file:
         assert [row["pairs"] for row in csv.DictReader(file)] == ["8", "8", "16"]
 

@@ -14,7 +14,6 @@ import pytest
 
 from pgsr.bench.library import entry, expand, fixed, models, names, open_case
 from pgsr.bench.library_entries import ENTRIES, top_levels
-from pgsr.bench.library_fingerprint import fingerprint
 from pgsr.bench.library_noise import NOISES, noisy_table, rounded_laplace
 from pgsr.bench.methods_cases import noisy_problem
 from pgsr.bench.presets import PRESETS, generate
@@ -22,6 +21,7 @@ from pgsr.bench.trees import CENSUS_2020
 from pgsr.datasets import describe, load_flights, load_korea_households
 from pgsr.errors import InputError
 from pgsr.models.files import write_instance, write_solution
+from pgsr.models.fingerprint import fingerprint
 from pgsr.models.problem import Problem
 from pgsr.noise import SeededBits
 from pgsr.solvers.base import SolveOptions

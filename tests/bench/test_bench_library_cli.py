@@ -16,6 +16,11 @@ from pgsr.bench.library_entries import ENTRIES
 from pgsr.cli import bench_instances
 from pgsr.errors import InputError
 from pgsr.models.files import read_instance, read_solution
+from pgsr.models.fingerprint import fingerprint
+from pgsr.models.forms.export import MOST_SEGMENTS
+from pgsr.models.forms.piecewise import Windows
+from pgsr.solvers.registry import select
+from pgsr.solvers.running import run as solve
 
 APP = typer.Typer()
 APP.command()(bench_instances.instances)
@@ -49,7 +54,7 @@ def test_all_are_listed_with_size_origin_and_what_is_known(run):
 
 def test_the_list_is_for_people_too(run):
     shown = run("instances")
-    assert max(len(line.rstrip()) for line in shown.splitlines()) <= 90
+    assert max(len(line.rstrip()) for line in shown.splitlines()) <= 80
     for name in names():
         assert f"\n{name}" in "\n" + shown
     assert "KOGL type 1" in shown
@@ -97,11 +102,48 @@ def test_programs_for_other_solvers(run, tmp_path, name, form):
         assert program.getInfo().objective_function_value == pytest.approx(48.5)
 
 
+@pytest.mark.parametrize("model", ["hierarchical", "cumulative"])
+def test_highs_solves_the_program_of_real_counts(run, tmp_path, model):
+    """Without a known table there are millions of unit segments; the quadratic form HiGHS does not take."""
+    import highspy
+
+    name = "korea:levels=3"
+    options = ["--model", model, "--epsilon", "1/20", "--seed", "1"]
+    run("instance", name, *options, "--out", "p.mps", "--form", "pwl")
+    case = open_case(name, model, Fraction(1, 20), seed=1)
+    assert Windows.whole(case.instance.problem).segments > MOST_SEGMENTS
+    solution = solve(select(case.instance.problem), case.instance.problem, isolate=False)
+    assert solution.certificate is True
+    program = highspy.Highs()
+    program.setOptionValue("output_flag", False)
+    assert program.readModel(str(tmp_path / "p.mps")) == highspy.HighsStatus.kOk
+    program.run()
+    assert program.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    assert program.getInfo().objective_function_value == pytest.approx(solution.objective, rel=1e-9)
+
+
+def test_the_seed_is_that_of_suites_where_none_is_given(run, tmp_path):
+    record = json.loads(run("instance", "korea:levels=2", "--out", "a.json", "--json"))
+    assert record["seed"] == 1
+    assert record["fingerprint"] == open_case("korea:levels=2").fingerprint
+    assert record["fingerprint"] == open_case("korea:levels=2", seed=1).fingerprint
+
+
+@pytest.mark.parametrize("out", ["made.json", "made"])
+@pytest.mark.parametrize(
+    "name", ["uniform:scale=0.01", "fractional:copies=3", "window-trap", "ties:scale=0.01"]
+)
+def test_a_file_has_the_fingerprint_of_its_instance(run, tmp_path, name, out):
+    record = json.loads(run("instance", name, "--out", out, "--json"))
+    assert fingerprint(read_instance(tmp_path / out).problem) == record["fingerprint"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["mars", "--out", "a.json"], "unknown instance"),
         (["korea", "--out", "none/a.json"], "folder not found"),
+        (["korea", "--out", "a.xyz"], r"unknown kind of instance: a.xyz: .*without an ending"),
         (["korea", "--out", "a.json", "--truth", "a.txt"], "unknown kind of truth"),
         (["fractional", "--out", "a.json", "--truth", "b.json"], "the truth is not known"),
         (["fractional", "--out", "a.json", "--model", "hierarchical"], "cumulative model alone"),

@@ -27,7 +27,7 @@ def suite(tmp_path: Path, text: str) -> Path:
 
 def tasks(tmp_path: Path, text: str):
     path = suite(tmp_path, text)
-    return expand(load_suite(path), tmp_path)
+    return expand(load_suite(path), tmp_path, path.name)
 
 
 def test_the_shipped_suites_are_those_of_the_documentation_and_all_can_be_expanded() -> None:
@@ -147,6 +147,29 @@ INEQUALITY = '[[group]]\nfamily = "inequality"\ninstances = ["cps-incomes"]\nmet
         (HEAD + GROUP.replace('["noisy"]', '["nobody"]'), "unknown method 'nobody'"),
         (HEAD + GROUP.replace('["noisy"]', '["highs:best"]'), "unknown variant 'highs:best'"),
         (HEAD + GROUP.replace("uniform", "nowhere"), "unknown instance"),
+        (
+            HEAD + GROUP.replace('["noisy"]', '["proximty"]'),
+            "mine.toml, group.1.methods: did you mean 'proximity'?",
+        ),
+        (HEAD + GROUP.replace('["noisy"]', '["proximty:relaxed"]'), "did you mean 'proximity'?"),
+        (
+            HEAD + GROUP + GROUP.replace("uniform", "unifrm"),
+            "mine.toml, group.2.instances: did you mean",
+        ),
+        (HEAD + GROUP.replace("scale=0.008", "colour=3"), "mine.toml, group.1.instances, instance 'uniform"),
+        (
+            HEAD + GROUP.replace("uniform:scale=0.008,sizes=3", "file:gone.json"),
+            "mine.toml, group.1.instances",
+        ),
+        (HEAD + GROUP + 'noises = ["gausian"]\n', "mine.toml, group.1.noises: did you mean 'gaussian'?"),
+        (HEAD + GROUP.replace('["noisy"]', '["topdown:relaxed"]'), "'topdown' does not solve relaxations"),
+        (HEAD + GROUP.replace('["noisy"]', '["noisy:rounded"]'), "'noisy' does not solve relaxations"),
+        (HEAD + GROUP.replace("uniform:scale=0.008,sizes=3", "korea:levels=0"), "levels=0 is out of range"),
+        (HEAD + GROUP.replace("uniform:scale=0.008,sizes=3", "korea:levels=5"), "give 1 to 4"),
+        (HEAD + GROUP.replace("scale=0.008", "scale=0"), "scale=0 is out of range"),
+        (HEAD + GROUP.replace("scale=0.008", "scale=nan"), "scale=nan is out of range"),
+        (HEAD + GROUP.replace("sizes=3", "sizes=0"), "sizes=0 is out of range"),
+        (HEAD + GROUP.replace("uniform:scale=0.008,sizes=3", "vectors:number=31"), "give 1 to 30"),
         (HEAD + GROUP.replace("scale=0.008", "colour=3"), "colour=3"),
         (HEAD + GROUP.replace("uniform:scale=0.008,sizes=3", "file:gone.json"), "gone.json"),
         (HEAD + GROUP + 'models = ["linear"]\n', "unknown model 'linear'"),
@@ -171,6 +194,11 @@ INEQUALITY = '[[group]]\nfamily = "inequality"\ninstances = ["cps-incomes"]\nmet
         (HEAD + SAE.replace('["direct"]', '["guess"]'), "unknown method 'guess'"),
         (HEAD + SAE + 'rhos = ["none"]\n', "group.1.rhos"),
         (HEAD + INEQUALITY.replace("cps-incomes", "wages"), "unknown incomes"),
+        (HEAD + INEQUALITY.replace("cps-incomes", "wages"), "mine.toml, group.1.instances"),
+        (
+            HEAD + INEQUALITY.replace('"ladder"', '"lader"'),
+            "mine.toml, group.1.methods: did you mean 'ladder'?",
+        ),
         (HEAD + INEQUALITY.replace("cps-incomes", "population:n=1"), "number of records"),
         (HEAD + INEQUALITY.replace("cps-incomes", "cps-incomes:upper=much"), "upper bound"),
         (HEAD + INEQUALITY + 'indexes = ["gini"]\n', "unknown index 'gini'"),
@@ -187,5 +215,7 @@ def test_what_is_wrong_is_refused_in_one_line(tmp_path, text, said) -> None:
 def test_an_unknown_suite_names_the_known_ones(tmp_path) -> None:
     with pytest.raises(InputError, match=r"exact-vs-relaxed.*smoke"):
         find_suite("everything")
+    with pytest.raises(InputError, match="did you mean 'mechanisms'"):
+        find_suite("mechanism")
     with pytest.raises(InputError, match="no such file"):
         load_suite(find_suite(str(tmp_path / "gone.toml")))

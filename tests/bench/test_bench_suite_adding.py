@@ -11,7 +11,8 @@ from pgsr.bench.adding import Origin, add_results, add_solution
 from pgsr.bench.library import open_case
 from pgsr.bench.results import RESULTS, read_results, write_results
 from pgsr.errors import InputError
-from pgsr.models.files import write_solution
+from pgsr.models.files import write_instance, write_solution
+from pgsr.solvers.certificate import certify
 from pgsr.solvers.registry import get
 from pgsr.solvers.running import run
 
@@ -67,8 +68,63 @@ def test_a_solution_is_judged_from_the_problem(case, folder, tmp_path) -> None:
     assert kept["objective_exact"] == str(solution.objective) == row["objective_exact"]
     assert (kept["fingerprint"], kept["solve_s"], kept["version"]) == (case.fingerprint, 1.5, "7")
     assert (kept["broken_sums"], kept["gap"]) == (0, 0.0)
-    add_solution(folder, path, origin())
-    assert len(read_results(folder)) == 2  # in the place of the first
+    assert len(read_results(folder)) == 2
+
+
+def test_another_result_of_the_same_run_is_refused_unless_it_is_to_be_replaced(
+    case, folder, tmp_path
+) -> None:
+    path, _ = solved(case, tmp_path)
+    add_solution(folder, path, origin(solve_s=1.5))
+    before = read_results(folder)
+    add_solution(folder, path, origin(solve_s=1.5))  # the very same
+    assert read_results(folder) == before
+    with pytest.raises(InputError, match=r"another result of this run: .*mine \| made elsewhere'.*--replace"):
+        add_solution(folder, path, origin(solve_s=2.5))
+    assert read_results(folder) == before
+    add_solution(folder, path, origin(solve_s=2.5), replace=True)
+    assert [row["solve_s"] for row in read_results(folder)] == [None, 2.5]
+
+
+@pytest.mark.parametrize("ending", ["json", "parquet"])
+def test_a_solution_of_another_problem_is_refused(case, folder, tmp_path, ending) -> None:
+    """An optimal answer for seed 4 that is added as one for seed 1 would pass for a bad heuristic."""
+    path, solution = solved(case, tmp_path)
+    problem = tmp_path / "problem.json"
+    write_instance(case.instance, problem)
+    assert add_solution(folder, path, origin(), solved=problem)["kind"] == "exact"
+    with pytest.raises(InputError, match=r"holds another problem: .*problem.json, .*seed 1"):
+        add_solution(folder, path, origin(seed=1), solved=problem)
+    stated = tmp_path / f"stated.{ending}"
+    write_solution(solution.x, case.instance, stated, fingerprint=case.fingerprint)
+    add_solution(folder, stated, origin())
+    before = read_results(folder)
+    for changes in ({"seed": 1}, {"epsilon": "1"}, {"noise": "gaussian"}):
+        with pytest.raises(InputError, match="solution is one of another problem"):
+            add_solution(folder, stated, origin(**changes))
+    assert read_results(folder) == before
+
+
+def test_a_solution_is_not_mistaken_for_a_table_of_results(case, folder, tmp_path) -> None:
+    path, solution = solved(case, tmp_path)
+    write_solution(solution.x, case.instance, tmp_path / "answer.parquet")
+    for one in (path, tmp_path / "answer.parquet"):
+        with pytest.raises(InputError, match=r"not a table of results: .*--instance NAME and --method NAME"):
+            add_results(folder, one)
+
+
+def test_a_bound_that_says_nothing_is_none(case, folder, tmp_path) -> None:
+    """What exchanges prove of a bad table lies far below 0, though no sum of squares does."""
+    path, solution = solved(case, tmp_path)
+    problem = case.instance.problem
+    x = np.zeros_like(solution.x)
+    x[:, -1] = problem.total  # all units in the last leaf of each level
+    for first, last in zip(problem.level_start[:-1], problem.level_start[1:], strict=True):
+        x[first : last - 1] = 0
+    write_solution(x, case.instance, path)
+    assert certify(problem, x).bound < 0
+    row = add_solution(folder, path, origin())
+    assert (row["point_status"], row["bound"], row["gap"]) == ("feasible", None, None)
 
 
 def test_a_worse_or_broken_solution_is_not_called_exact(case, folder, tmp_path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pgsr.bench.judged import about, conditions, judged
+from pgsr.bench.judged import about, conditions, judged, stated_bound
 from pgsr.counts import GroupSizes
 from pgsr.hierarchy import Hierarchy
 from pgsr.models.problem import Problem
@@ -68,3 +68,11 @@ def test_huge_objectives_keep_their_digits() -> None:
     found = judged(big, np.zeros((6, 2), dtype=np.int64), None)
     assert found["objective_exact"] == str(12 * 2**80)
     assert "l1" not in found
+
+
+def test_a_bound_is_stated_if_it_says_more_than_that_no_loss_is_below_zero() -> None:
+    assert stated_bound(7, 9) == 7.0
+    for bound in (None, 0, 0.0, -3.5):
+        assert stated_bound(bound, 9) is None
+        assert stated_bound(bound, None) is None
+    assert (stated_bound(0, 0), stated_bound(-2, 0.0), stated_bound(None, 0)) == (0.0, 0.0, None)

@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 
 from pgsr.bench import runner
+from pgsr.bench.again import read_outcomes
 from pgsr.bench.results import RESULTS, read_results
 from pgsr.bench.runner import SUITE, locked, make_plan, run_plan
 from pgsr.errors import InputError
+from pgsr.solvers.base import Availability
 
 HEAD = 'format = "pgsr-suite/1"\nname = "mine"\ntitle = "Mine"\nthreads = 1\n'
 SMALL = 'family = "groupsizes"\ninstances = ["uniform:scale=0.008,sizes=3"]\n'
@@ -115,7 +117,80 @@ def test_a_build_that_takes_too_long_is_killed(tmp_path) -> None:
     )
     row = run(path, tmp_path / "out")["noisy"]
     assert row["outcome"] == "killed"
-    assert "before the solve began" in row["reason"]
+    assert "before the solve began (limit 0.05 s)" in row["reason"]
+    assert "after 0.0 s" not in row["reason"]
+    # Not again with the same limit, but with a higher one, which is not in the key.
+    assert not make_plan(path, tmp_path / "out").todo
+    path.write_text(path.read_text().replace("0.05", "600"), encoding="utf-8")
+    plan = make_plan(path, tmp_path / "out")
+    assert plan.again == {row["key"]} == {task.key for task in plan.todo}
+    assert run(path, tmp_path / "out")["noisy"]["outcome"] == "ran"
+    assert len(read_results(tmp_path / "out")) == 1
+
+
+FAILING = (
+    HEAD + "time_limit_s = 1\ngrace_s = 1\n\n[[group]]\n" + SMALL + "models = ['hierarchical']\n"
+    "methods = ['thrower', 'quitter', 'absent', 'splitting', 'noisy']\n"
+)
+
+
+def test_runs_that_failed_are_done_again_when_asked_for(tmp_path, fakes) -> None:
+    path, out = suite(tmp_path, FAILING), tmp_path / "out"
+    first = run(path, out, jobs=2)
+    assert [row["outcome"] for row in first.values()].count("fault") == 2
+    assert not make_plan(path, out).todo
+    plan = make_plan(path, out, again=("fault",))
+    assert {task.method for task in plan.todo} == {"thrower", "quitter"}
+    assert plan.again == {task.key for task in plan.todo}
+    # As if the fault had been put right.
+    module = fakes.parent / "site" / "suite_fakes.py"
+    module.write_text(module.read_text().replace("os._exit(7)", "pass"), encoding="utf-8")
+    rows = {row["method"]: row for row in run_plan(plan, out)}
+    assert {name: row["outcome"] for name, row in rows.items()} == {
+        "thrower": "fault",
+        "quitter": "ran",
+        "absent": "missing",
+        "splitting": "lacks",
+        "noisy": "ran",
+    }
+    assert rows["noisy"] == first["noisy"]
+    assert len(read_results(out)) == 5
+    assert {task.method for task in make_plan(path, out, "thrower", ("fault", "ran")).todo} == {"thrower"}
+
+
+def test_what_was_missing_or_lacked_is_done_when_it_is_there(tmp_path, fakes, monkeypatch) -> None:
+    path, out = suite(tmp_path, FAILING), tmp_path / "out"
+    run(path, out, jobs=2)
+    assert not make_plan(path, out).todo
+    from pgsr.solvers import registry
+
+    get = registry.get
+
+    def otherwise(name):
+        solver = get(name)
+        if name in ("absent", "splitting"):
+            monkeypatch.setattr(type(solver), "availability", lambda self: Availability(available=True))
+            monkeypatch.setattr(type(solver), "version", lambda self: "another")
+        return solver
+
+    monkeypatch.setattr(registry, "get", otherwise)
+    assert {task.method for task in make_plan(path, out).todo} == {"absent", "splitting"}
+
+
+def test_unknown_outcomes_are_refused() -> None:
+    assert read_outcomes(" fault,killed,") == {"fault", "killed"}
+    assert read_outcomes("") == frozenset()
+    with pytest.raises(InputError, match="unknown outcome 'broken': --again: use ran, killed"):
+        read_outcomes("fault,broken")
+
+
+def test_memory_that_was_too_much_is_told_in_digits(tmp_path) -> None:
+    text = HEAD + "memory_limit_gb = 0.0001\n\n[[group]]\n" + SMALL + "methods = ['noisy']\n"
+    path = suite(tmp_path, text + "models = ['hierarchical']\n")
+    row = run(path, tmp_path / "out")["noisy"]
+    assert row["outcome"] == "memory"
+    assert row["reason"].endswith(" GB of 0.0001")
+    assert float(row["reason"].split()[2]) > 0.0001
 
 
 QUICK = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import signal
 import subprocess
@@ -76,7 +78,37 @@ def test_what_cannot_be_run_is_refused(run, tiny, tmp_path) -> None:
     run("bench", tiny, "--out", "out", "--jobs", "0").refused("--jobs")
     tiny.write_text(SUITE.replace("direct", "guess"), encoding="utf-8")
     run("bench", tiny, "--out", "out").refused("tiny.toml, group.1", "unknown method 'guess'")
+    tiny.write_text(SUITE, encoding="utf-8")
+    run("bench", tiny, "--out", "out", "--again", "broken").refused("unknown outcome 'broken'", "--again")
+    run("bench", "smok", "--out", "out").refused("did you mean 'smoke'?")
     assert not Path("out").exists()
+    Path("out").mkdir()
+    (Path("out") / RESULTS).write_text("junk", encoding="utf-8")
+    run("bench", tiny, "--out", "out").refused("the file is not Parquet", "move it away")
+
+
+def test_runs_are_done_again_when_asked_for(run, tiny) -> None:
+    assert run("bench", tiny, "--out", "out", "--json").code == 0
+    rows = {row["method"]: row for row in read_results(Path("out"))}
+    planned = run("bench", tiny, "--out", "out", "--again", "ran", "--only", "direct", "--dry-run")
+    assert "of them again" in planned.out
+    done = run("bench", tiny, "--out", "out", "--again", "ran", "--only", "direct", "--json")
+    assert done.record["run_now"] == 1
+    after = {row["method"]: row for row in read_results(Path("out"))}
+    assert after["predictor"] == rows["predictor"]
+    assert after["direct"]["wall_s"] != rows["direct"]["wall_s"]
+
+
+def test_a_full_disk_is_said_with_the_file(run, tiny, monkeypatch) -> None:
+    import pyarrow.parquet as pq
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", full)
+    done = run("bench", tiny, "--out", "out", "--only", "direct")
+    assert done.code == 2
+    assert "out/results.parquet: free some space" in done.err
 
 
 def test_control_c_is_one_line_that_says_how_to_go_on(tiny, tmp_path) -> None:
@@ -115,5 +147,20 @@ def test_solutions_and_results_made_elsewhere_are_added(run, tiny) -> None:
     # The direct estimates were run in both, at other times: the same key with another row is refused.
     merged.refused("both have a result of this run")
     run("bench", "add", "out", "answer.json", "--method", "mine").refused("--instance")
+    run("bench", "add", "out", "answer.json").refused("a solution needs --instance NAME and --method NAME")
+    words = ("bench", "add", "out", "answer.json", "--instance", name, "--method", "mine")
+    # `pgsr solve` states the problem, so that the wrong seed is found; --problem finds it in all files.
+    run(*words, "--model", "hierarchical", "--epsilon", "1/2").refused(
+        "solution is one of another problem", "seed 1"
+    )
+    bare = json.loads(Path("answer.json").read_text(encoding="utf-8"))
+    del bare["fingerprint"]
+    Path("answer.json").write_text(json.dumps(bare), encoding="utf-8")
+    wrong = (*about[:-1], "5")
+    run(*words, *wrong, "--problem", "problem.json").refused("the file holds another problem", "seed 5")
+    run(*words, *about, "--seconds", "2").refused("another result of this run", "--replace")
+    assert run(*words, *about, "--seconds", "2", "--replace", "--problem", "problem.json").code == 0
+    doubted = run("bench", "add", "out", "answer.json", "--instance", name, "--method", "other", *wrong)
+    assert "--problem FILE checks it" in " ".join(doubted.out.split())
     run("bench", "add", "nowhere", "answer.json", "--method", "m", "--instance", name).refused("no folder")
-    assert run("bench", tiny, "--out", "out", "--json").record["others"] == 1
+    assert run("bench", tiny, "--out", "out", "--json").record["others"] == 2

@@ -128,6 +128,41 @@ def test_a_signal_ends_a_solve_and_leaves_nothing(env, larger, tmp_path, number,
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ctrl_c_after_a_command_is_complete_changes_nothing(env, tmp_path) -> None:
+    """The slow end of the process stands for all that Python does once a release is written."""
+    (tmp_path / "slow.py").write_text(
+        "import atexit, sys, time\n"
+        "def slow():\n"
+        "    print('ending', flush=True)\n"
+        "    time.sleep(2)\n"
+        "atexit.register(slow)\n"
+        "from pgsr.cli.main import main\n"
+        "sys.argv = ['pgsr', *sys.argv[1:]]\n"
+        "sys.exit(main())\n",
+        encoding="utf-8",
+    )
+    for words, number, code in (
+        (["--version"], signal.SIGINT, 0),
+        (["check", "nowhere"], signal.SIGINT, 2),
+        (["--version"], signal.SIGTERM, -signal.SIGTERM),
+    ):
+        process = subprocess.Popen(
+            [sys.executable, str(tmp_path / "slow.py"), *words],
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=default_signals,  # noqa: PLW1509 (no threads run here)
+        )
+        assert process.stdout is not None
+        while process.stdout.readline() != "ending\n":
+            assert process.poll() is None
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == code, err
+        assert "Traceback" not in err
+
+
 def test_progress_is_shown_on_a_terminal_and_standard_output_stays_clean(env, larger) -> None:
     main, other = pty.openpty()
     process = subprocess.Popen(

@@ -293,7 +293,7 @@ def test_areas_out_of_the_sample_are_predicted(run) -> None:
         ({}, ("--covariates", "z"), ("no column 'z'", "toy.csv")),
         ({}, ("--covariates", "x,x"), ("two columns called 'x'", "--covariates")),
         ({}, ("--covariates", "x,"), ("an empty name", "--covariates")),
-        ({}, ("--covariates", "x,D,delta,y,two"), ("linearly dependent", "x", "two")),
+        ({}, ("--covariates", "x,delta,two"), ("linearly dependent", "x", "two")),
         ({}, ("--no-intercept",), ("neither covariates nor an intercept", "--covariates")),
         ({}, ("--model-variance", "-1"), ("not a finite number of at least 0", "--model-variance")),
         ({}, ("--area", "place"), ("no column 'place'",)),
@@ -304,6 +304,57 @@ def test_a_fit_refuses_what_it_cannot_use(run, changed, words, said) -> None:
     done = run("sae", "fit", write("toy.csv", columns), "--direct", "y", "--variance", "D", *words)
     done.refused(*said)
     assert "777" not in done.err
+
+
+ASKED = {
+    "fit": ("--direct", "y", "--variance", "D"),
+    "guarantee": ("--direct", "y", *PUBLIC),
+    "levers": ("--direct", "y", *PUBLIC),
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "option"),
+    [
+        ("fit", ("--covariates", "x,y"), "--covariates"),
+        ("fit", ("--variance", "y"), "--variance"),
+        ("guarantee", ("--covariates", "y"), "--covariates"),
+        ("guarantee", ("--sensitivity", "y"), "--sensitivity"),
+        ("guarantee", ("--area", "y"), "--area"),
+        ("levers", ("--variance", "y"), "--variance"),
+        ("levers", ("--counts", "y", "--kish", "x"), "--counts"),
+        ("levers", ("--counts", "x", "--kish", "y"), "--kish"),
+        ("levers", ("--features", "D,y"), "--features"),
+        ("levers", ("--weights", "./toy.csv", "--weight", "y", "--bias", "0.1"), "--weight"),
+    ],
+)
+def test_the_confidential_column_is_no_public_one(run, toy, command, words, option) -> None:
+    assert run("sae", command, toy, *ASKED[command]).code == 0
+    done = run("sae", command, toy, *ASKED[command], *words)
+    done.refused("column 'y' is confidential", f": {option}:", "a column that is public")
+
+
+@pytest.mark.parametrize("option", ["weight", "area", "strata", "psu", "household"])
+def test_an_outcome_is_nothing_else_of_its_record(run, option) -> None:
+    write("records.csv", records())
+    given = {"weight": "w", option: "sick"}
+    words = [part for name, column in given.items() for part in (f"--{name}", column)]
+    done = run("sae", "direct", "records.csv", "--outcome", "sick", "--out", "made.csv", *words)
+    done.refused("column 'sick' is confidential", f"--{option}")
+
+
+def test_direct_estimates_are_written_in_full_precision(run) -> None:
+    """Noisy direct estimates need them to 2^-20 of a sensitivity."""
+    write("records.csv", records())
+    words = ("--outcome", "sick", "--weight", "w", "--out", "made.csv", "--json")
+    found = run("sae", "direct", "records.csv", *words).record["areas"][0]["y"]
+    w, sick = (np.array(records()[name]) for name in ("w", "sick"))
+    assert found == pytest.approx((w * sick).sum() / w.sum(), rel=1e-15)
+    with Path("made.csv").open(encoding="utf-8") as stream:
+        assert float(next(csv.DictReader(stream))["y"]) == found
+    assert run("sae", "example", "--out", "areas").code == 0
+    with Path("areas/areas.csv").open(encoding="utf-8") as stream:
+        assert all(len(row["y"]) > 16 and repr(float(row["y"])) == row["y"] for row in csv.DictReader(stream))
 
 
 def test_too_few_areas_are_refused(run) -> None:
@@ -563,6 +614,10 @@ def test_new_areas_are_drawn_with_the_others_at_no_cost(run, survey) -> None:
     assert without["cost"] == found["cost"]
     write("new.csv", {"x": [0.2, 0.3]})
     run("sae", "release", config(JOINT, {"new_areas": "new.csv"}), "--dry-run").refused("new.csv", "labels")
+    write("new.csv", {"area": ["09", "03"], "x": [0.3, 0.2]})
+    run("sae", "release", config(JOINT, {"new_areas": "new.csv"}), "--dry-run").refused(
+        "area '03' is among the areas already", "new.csv, column 'area', line 3"
+    )
 
 
 def test_three_stages_cost_the_sum_of_their_budgets(run, survey) -> None:
@@ -573,7 +628,48 @@ def test_three_stages_cost_the_sum_of_their_budgets(run, survey) -> None:
     stated = {"clip": 0.3, "reference": 0.004, "clamp": [0.05, 0.5]}
     assert given == {"draws": 1, "weighting": "variance", **stated}
     assert {"variance", "floored"} <= set(found["areas"][0])
+    assert found["stages"]["model_variance_upper"] > found["stages"]["model_variance"] >= 0
     assert {"coefficients.parquet", "stages.parquet"} <= {path.name for path in Path("out").iterdir()}
+
+
+def test_a_release_without_a_model_variance_says_so(run, survey) -> None:
+    for seed in range(30):
+        path = config(STAGES, WEIGHTS, {"ledger": "none", "seed": seed})
+        shown = " ".join(run("sae", "release", path, "--out", f"out{seed}").out.split())
+        found = "Model variance of the draws: 0; of the intervals:" in shown
+        assert "Model variance of the draws:" in shown
+        assert ("Mind: no model variance was found" in shown) == found
+        if found:
+            return
+    pytest.fail("no seed gives an estimate of 0")
+
+
+def test_estimates_too_large_for_floating_point_cost_nothing(run, survey) -> None:
+    """At 1e15 a draw of sensitivity 0.01 would show the estimates themselves."""
+    far = {**SURVEY, "y": [1e15 + k / 8 for k in range(8)]}
+    write("survey.csv", far)
+    for release in (JOINT, {**JOINT, "kind": "marginals", "limit": 9}):
+        done = run("sae", "release", config(release), "--out", "out")
+        done.refused("too large for its sensitivity", "direct estimate of '01'", "lower end")
+    invariant = {"kind": "joint", "variances": "invariant"}
+    path = config(invariant, privacy={"ledger": "none"})
+    run("sae", "release", path, "--out", "out").refused("too large for its sensitivity")
+    assert spent() == 0
+    assert not Path("out").exists()
+
+
+def test_control_characters_in_labels_are_refused(run, survey) -> None:
+    write("survey.csv", {**SURVEY, "area": [*SURVEY["area"][:7], "\x1b[2Jx"]})
+    done = run("sae", "release", config(JOINT), "--dry-run")
+    done.refused("control character in a code", "survey.csv, column 'area', line 9")
+    assert "\x1b" not in done.err
+
+
+def test_an_error_names_its_file_once(run, survey) -> None:
+    write("survey.csv", {**SURVEY, "x": [*SURVEY["x"][:7], "much"]})
+    done = run("sae", "release", config(JOINT), "--dry-run")
+    done.refused("not a number", "survey.csv, column 'x', line 9")
+    assert done.err.count("survey.csv") == 1
 
 
 @pytest.mark.parametrize("variances", ["public", "dp"])
@@ -607,6 +703,13 @@ def test_a_conditional_release_goes_through_no_ledger(run, survey) -> None:
 @pytest.mark.parametrize(
     ("release", "areas", "privacy", "said"),
     [
+        (JOINT, {"covariates": ["x", "y"]}, {}, ("areas.covariates names the confidential column",)),
+        (JOINT, {"variance": "y"}, {}, ("areas.variance names the confidential column of areas.direct",)),
+        (JOINT, {"sensitivity": "y"}, {}, ("areas.sensitivity names the confidential",)),
+        (JOINT, {"area": "y"}, {}, ("areas.area names the confidential",)),
+        (STAGES, {**WEIGHTS, "kish": "y"}, {}, ("areas.kish names the confidential",)),
+        (STAGES, {**WEIGHTS, "weight_total": "y"}, {}, ("areas.weight_total names the confidential",)),
+        (STAGES, {**WEIGHTS, "deff": "y"}, {}, ("areas.deff names the confidential",)),
         ({**JOINT, "variances": "guessed"}, {}, {}, ("release.variances",)),
         ({**JOINT, "kind": "noisy-direct", "variances": "invariant"}, {}, {}, ("noisy-direct", "variances")),
         ({**STAGES, "kind": "marginals"}, WEIGHTS, {}, ('"public" or "invariant"',)),

@@ -241,13 +241,14 @@ def test_records_that_move_need_public_bounds_and_cost_more(run, microdata, rele
     delta = 200 / 500
     columns = {"variance": None, "weight_total": "total", "kish": "kish"} if dp else {}
     frame = {
-        "file": "public.csv",
+        "file": "shares.csv",
         "area": "name",
-        "direct": "D",
+        "direct": "share",
         "sensitivity": delta,
         "moves": True,
         **columns,
     }
+    write("shares.csv", {**AREAS_FILE, "share": [0.2] * 6})
     stated = from_areas(release, frame)
     assert run("sae", "release", stated, "--dry-run", "--json").record["cost"] == moving["cost"]
     assert ("planned weight totals" in moving["guarantee"]["text"]) == dp
@@ -288,6 +289,8 @@ def test_variances_from_the_records_are_conditional(run, microdata, method) -> N
         ({"area": ["01", ""]}, ("missing", "column 'area', line 3")),
         ({"area": ["07", "01"]}, ("not among the public areas", "column 'area', line 2", "list all areas")),
         ({"home": ["h", ""]}, ("missing", "column 'home', line 3")),
+        ({"w": [1, 1e-323]}, ("a weight below 1e-100", "column 'w', line 3")),
+        ({"home": ["h", "\x07"]}, ("control character", "column 'home', line 3")),
     ],
 )
 def test_bad_records_are_named_without_a_value(run, microdata, changed, said) -> None:
@@ -296,6 +299,7 @@ def test_bad_records_are_named_without_a_value(run, microdata, changed, said) ->
     path = from_records({**JOINT, "limit": 100}, {**PREVALENCE, "household": "home"}, LISTED)
     done = run("sae", "release", path, "--dry-run")
     done.refused("records.csv", *said)
+    assert (done.err.count("records.csv"), done.err.count("public.csv")) == (1, 0)
     assert not any(value in done.err for value in ("0.5", "unwell", "much", "-2"))
 
 
@@ -324,6 +328,18 @@ def test_areas_without_records_and_households_in_two_areas_are_refused(run, micr
 @pytest.mark.parametrize(
     ("release", "records", "areas", "said"),
     [
+        (JOINT, {**PREVALENCE, "weight": "sick"}, {}, ("records.weight names the confidential column",)),
+        (JOINT, {**PREVALENCE, "area": "sick"}, {}, ("records.area names the confidential column",)),
+        (JOINT, {**PREVALENCE, "household": "sick"}, {}, ("records.household names the confidential",)),
+        (JOINT, {**PREVALENCE, "strata": "sick"}, {}, ("records.strata names the confidential column",)),
+        (JOINT, {**PREVALENCE, "psu": "sick"}, {}, ("records.psu names the confidential column",)),
+        (
+            JOINT,
+            PREVALENCE,
+            {"file": "./records.csv", "covariates": ["sick"]},
+            ("areas.covariates names the confidential column of records.outcome",),
+        ),
+        (JOINT, PREVALENCE, {"unit": "household"}, ("no records.household says",)),
         (JOINT, RECORDS, {}, ("needs one of areas.variance, records.prevalence, records.unit_variance",)),
         (JOINT, PREVALENCE, {**LISTED, "variance": "D"}, ("needs one of",)),
         (JOINT, PREVALENCE, {"direct": "y"}, ("areas.direct does not go with [records]",)),

@@ -142,6 +142,15 @@ def test_mixed_columns_are_refused_without_showing_cells():
     refused(lambda: read_table({"n": [1, "secret"]}), "mixed or unknown types: table, column 'n'", "secret")
 
 
+@pytest.mark.parametrize("bad", ["\x1b[2J", "a\x07", "\x7f", "\x85", "a\rb", "\0"])
+def test_control_characters_in_codes_are_refused(bad):
+    """A terminal that shows them obeys them; letters of other scripts are none."""
+    table = read_table({"fine": ["é", "a\tb", "c\nd", "ÿ\u0100"], "bad": ["a", "b", bad, "d"]})
+    assert table.text("fine").to_pylist() == ["é", "a\tb", "c\nd", "ÿ\u0100"]
+    refused(lambda: table.text("bad"), "control character in a code: table, column 'bad', row 3")
+    refused(lambda: table.text("bad", empty=True), "control character in a code")
+
+
 def test_codes():
     table = read_table({"a": ["x", None], "b": ["x", ""], "c": [1.0, 2.0], "d": [7, 8]})
     refused(lambda: table.text("a"), "missing code: table, column 'a', row 2")

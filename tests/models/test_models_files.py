@@ -11,7 +11,13 @@ import pytest
 
 from pgsr.errors import InputError
 from pgsr.hierarchy import Hierarchy
-from pgsr.models.files import read_instance, read_solution, write_instance, write_solution
+from pgsr.models.files import (
+    read_fingerprint,
+    read_instance,
+    read_solution,
+    write_instance,
+    write_solution,
+)
 from pgsr.models.instance import Instance
 
 GOOD = {
@@ -99,6 +105,23 @@ def test_solution_round_trip(name, kind, tmp_path):
     if name.endswith("parquet"):
         first = pq.read_table(tmp_path / name).to_pylist()[0]
         assert list(first.values()) == values[1].tolist(), "rows in the order of the instance's file"
+
+
+@pytest.mark.parametrize("name", ["solution.json", "solution.parquet"])
+def test_a_solution_may_say_which_problem_it_solves(name, tmp_path):
+    instance = read_instance(put(tmp_path, GOOD))
+    values = np.arange(15).reshape(5, 3)
+    write_solution(values, instance, tmp_path / name)
+    assert read_fingerprint(tmp_path / name) is None
+    write_solution(values, instance, tmp_path / name, fingerprint="abc")
+    assert read_fingerprint(tmp_path / name) == "abc"
+    assert np.array_equal(read_solution(tmp_path / name, instance), values)
+
+
+def test_a_fingerprint_is_text(tmp_path):
+    path = put(tmp_path, {"format": "pgsr-solution/1", "values": {}, "fingerprint": 3}, "solution.json")
+    with pytest.raises(InputError, match="fingerprint is not text"):
+        read_fingerprint(path)
 
 
 @pytest.mark.parametrize(

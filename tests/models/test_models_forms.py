@@ -13,7 +13,7 @@ from pgsr.errors import InputError
 from pgsr.hierarchy import Hierarchy
 from pgsr.models.forms import export
 from pgsr.models.forms.cvxpy_problem import cvxpy_problem
-from pgsr.models.forms.export import as_good_windows, safe_names, write_program
+from pgsr.models.forms.export import as_good_windows, proven_windows, safe_names, write_program
 from pgsr.models.forms.matrix import near_origin
 from pgsr.models.forms.piecewise import Windows
 from pgsr.models.forms.pyomo_model import pyomo_model, pyomo_table
@@ -268,3 +268,33 @@ def test_what_cannot_be_written_is_refused_and_leaves_nothing(tmp_path, monkeypa
     with pytest.raises(OSError, match="full"):
         write_program(drawn(0), tmp_path / "a.lp")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_optimal_table_leaves_the_steps_near_it_and_the_optimum(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(export, "REACH", 0)
+    for number in NUMBERS:
+        problem = drawn(number)
+        known = min(tables(problem), key=problem.objective)
+        windows = proven_windows(problem, known)
+        assert np.all((windows.low <= known) & (known <= windows.high))
+        monkeypatch.setattr(export, "MOST_SEGMENTS", windows.segments)
+        write_program(problem, tmp_path / "a.mps", "pwl", known, proven=True)
+        assert highs_reads(tmp_path / "a.mps") == pytest.approx(optimum(problem))
+    relaxed = problem.relaxed()  # may be better elsewhere
+    with pytest.raises(InputError, match="one of integers"):
+        proven_windows(relaxed, known)
+    with pytest.raises(InputError, match="not a feasible table"):
+        proven_windows(problem, known + 1)
+
+
+def test_steps_are_left_out_for_a_proof_only_where_there_are_too_many(tmp_path, monkeypatch) -> None:
+    far = Problem(parent=TREE, target=np.tile([1400, 4], (5, 1)), total=3000)
+    known = np.array([[2996, 4], [1998, 3], [998, 1], [999, 2], [999, 1]])
+    monkeypatch.setattr(export, "MOST_SEGMENTS", as_good_windows(far, known).segments)
+    all_as_good = write_program(far, tmp_path / "a.lp", "pwl", known, proven=True)
+    assert all_as_good == write_program(far, tmp_path / "a.lp", "pwl", known)
+    monkeypatch.setattr(export, "MOST_SEGMENTS", as_good_windows(far, known).segments - 1)
+    with pytest.raises(InputError, match="unit segments are more"):
+        write_program(far, tmp_path / "a.lp", "pwl", known)
+    fewer = write_program(far, tmp_path / "a.lp", "pwl", known, proven=True)
+    assert fewer.columns < all_as_good.columns

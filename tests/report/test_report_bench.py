@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from pgsr.bench.adding import ELSEWHERE
 from pgsr.bench.results import RESULTS, write_results
 from pgsr.cli.app import call
 from pgsr.errors import InputError
@@ -127,7 +128,97 @@ def test_headlines_follow_from_the_rows(made_up):
     assert "grows as the number of entries to the power 2.00" in found
     assert "smallest median error 0.014 with ladder, largest 0.56 with laplace" in found
     assert "least for draw on survey: 90.2 %" in found
-    assert "7 of 146 runs did not come to their end (highs, gurobi)" in found
+    assert "6 of 146 runs were killed, ran out of memory or failed (highs)" in found
+    assert "1 of 146 runs did not take place (gurobi)" in found
+
+
+def test_a_heuristic_that_breaks_conditions_is_not_said_to_keep_them(made_up):
+    rows = [dict(row) for row in made_up if row["family"] == "groupsizes"]
+    bad = [row for row in rows if row["method"] == "topdown"][:2]
+    for row in bad:
+        row |= {"broken_sums": 2, "worst_sum": 4.0, "point_status": "infeasible"}
+    found = " ".join(headlines(rows, {}))
+    assert "The heuristic topdown breaks conditions of the hierarchical model in 2 of 18 tables" in found
+    assert "by up to 4" in found
+    assert "topdown keeps" not in found
+    # One that is cheap because it breaks sums is named as well.
+    for row in rows:
+        if row["method"] == "topdown":
+            row |= {"objective": 90.0, "objective_exact": "90", "negative": 3}
+    assert "topdown breaks conditions of the hierarchical model in 18 of 18" in " ".join(headlines(rows, {}))
+    kept = [row for row in made_up if row["method"] == "topdown"]
+    assert "The heuristic topdown keeps the conditions" in " ".join(headlines(kept, {}))
+
+
+def test_exact_tables_with_other_broken_conditions_are_called_out(made_up):
+    rows = [dict(row) for row in made_up if row["family"] == "groupsizes"]
+    next(row for row in rows if row["method"] == "proximity")["negative"] = 1
+    assert (
+        "proximity, an exact solver of the hierarchical model, left conditions broken in 1 of 18"
+        in " ".join(headlines(rows, {}))
+    )
+
+
+def test_few_problems_are_no_verdict(made_up):
+    few = [row for row in made_up if row.get("fingerprint") in ("us:scale=1 0.5 1", "us:scale=1 0.5 2")]
+    found = " ".join(headlines(few, {}))
+    assert (
+        "No verdict on the best solver of the hierarchical model: 2 solvers had 2 problems in common" in found
+    )
+    assert "Best solver" not in found
+
+
+def test_what_did_not_take_place_is_not_unsolved(made_up):
+    rows = [row for row in made_up if row["family"] == "groupsizes"]
+    rows += [row | {"method": "lp", "key": f"lp {at}", "outcome": "lacks"} for at, row in enumerate(rows[:9])]
+    found = " ".join(headlines(rows, {}))
+    assert "10 of 118 runs did not take place (gurobi and lp)" in found
+    assert "118 runs were killed, ran out of memory or failed (highs)" in found
+
+
+def test_long_lists_of_names_are_cut(made_up):
+    lost = [made_up[0] | {"method": f"m{at}", "key": str(at), "outcome": "fault"} for at in range(9)]
+    assert "(m0, m1, m2 and 6 more)" in " ".join(headlines(lost, {}))
+
+
+def test_equal_distances_are_not_counted_in_times(made_up):
+    rows = [dict(row) for row in made_up if row["family"] == "groupsizes"]
+    exact = {row["fingerprint"]: row["l1"] for row in rows if row["method"] == "proximity"}
+    for row in rows:
+        if row["kind"] == "rounded":
+            row["l1"] = exact[row["fingerprint"]]
+    assert "They are as far from the truth as exact ones" in " ".join(headlines(rows, {}))
+
+
+def test_coverage_within_chance_is_said_to_be_so(made_up):
+    one = [row | {"coverage": 47 / 50, "regions": 50} for row in made_up if row["family"] == "sae"]
+    one = [row for row in one if row["seed"] == 1]
+    found = " ".join(headlines(one, {})).replace("\u00a0", " ")
+    assert "94.0 % of the areas (47 of 50; 1 seed, 95 % interval 83.5 % to 98.7 %)" in found
+    assert "within chance" in found
+    assert "areas or more" not in found
+    chart = next(c for c in bench_report(one).charts if c.name == "areas_coverage")
+    assert "binomial intervals over the areas" in chart.caption
+
+
+def test_answers_made_elsewhere_and_other_suites_are_named(made_up):
+    rows = [*made_up[:6], made_up[6] | {"suite": "mine", "reason": f"{ELSEWHERE}: times are as stated"}]
+    text = bench_report(rows).page.html()
+    assert "Results of 2 suites stand here together (runs by suite: made-up: 6, mine: 1)" in text
+    assert "1 answer of these were made elsewhere" not in text
+    assert "1 answer here was made elsewhere" in text
+    assert "Every run of a suite is a process of its own" in text
+    assert "Every run was a fresh process" not in text
+    assert "made elsewhere" not in bench_report(made_up[:6]).page.html()
+
+
+def test_runs_say_what_was_solved_and_commits_what_the_plus_means(made_up):
+    table = runs_table(made_up[:6])
+    ends = {row["method"]: row["termination"] for row in table.records()}
+    assert (ends["proximity"], ends["piqp:relaxed"]) == ("optimal", "optimal (relaxation)")
+    text = bench_report([row | {"commit": "abc+"} for row in made_up[:6]]).page.html()
+    assert "abc+ (+: with changes that were not committed)" in text
+    assert "not committed" not in bench_report(made_up[:6]).page.html()
 
 
 def test_an_exact_solver_that_breaks_sums_is_called_out(made_up):
@@ -143,7 +234,10 @@ def test_unproven_answers_are_counted(made_up):
     rows = [dict(row) for row in made_up if row["family"] == "groupsizes"]
     next(row for row in rows if row["method"] == "proximity")["certificate"] = None
     assert "Of the 30 answers" in " ".join(headlines(rows, {}))
-    assert "29 are proven" in " ".join(headlines(rows, {}))
+    found = " ".join(headlines(rows, {}))
+    assert "29 are proven" in found
+    assert "1 more have a proven objective" not in found
+    assert "1 more has a proven objective" in found  # highs proves it
 
 
 def test_known_values_beat_claims(made_up):
@@ -236,8 +330,9 @@ def test_command_writes_page_and_files(made_up, tmp_path, capsys):
     assert (tmp_path / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert all((tmp_path / name).exists() for name in said["files"])
     call(["report", str(tmp_path / RESULTS), "--out", str(tmp_path / "other.html")])
-    assert "12 runs" in capsys.readouterr().out
-    assert (tmp_path / "other.html").exists()
+    shown = (tmp_path / "other.html").read_text().count('<table class="sortable">')
+    assert 0 < shown < len(said["tables"])  # the data of charts are files alone
+    assert f"12 runs, {len(said['charts'])} charts, {shown} tables" in capsys.readouterr().out
 
 
 def test_command_refuses_what_is_not_there(tmp_path, made_up):

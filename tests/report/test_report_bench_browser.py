@@ -213,6 +213,17 @@ def test_nothing_is_wider_than_the_window(opened, width):
     assert wide == 0
 
 
+def test_names_of_methods_stay_in_sight_on_a_phone(opened):
+    browser = opened(400)
+    left = browser.execute_script(
+        "const table = [...document.querySelectorAll('.sortable')].find((t) => t.querySelector('.held'));"
+        "table.parentElement.scrollLeft = table.parentElement.scrollWidth;"
+        "const box = table.parentElement.getBoundingClientRect();"
+        "return table.querySelector('td.held').getBoundingClientRect().left - box.left"
+    )
+    assert abs(left) < 2
+
+
 def test_what_is_printed_is_the_still_chart(opened):
     browser = opened()
     seen = (

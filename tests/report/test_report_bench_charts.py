@@ -14,14 +14,15 @@ from pgsr.bench.analysis.profiles import gap_profile, time_profile
 from pgsr.bench.analysis.relaxed import relaxed_table
 from pgsr.bench.analysis.scaling import scaling_fits, scaling_points
 from pgsr.report.charts import COLOURS, SHAPES, Chart, save_charts, series_scales, specifications, svg
+from pgsr.report.charts_accuracy import accuracy_charts
 from pgsr.report.charts_bench import (
-    accuracy_charts,
     gap_profile_chart,
     relaxed_chart,
     scaling_chart,
     time_profile_chart,
 )
 from pgsr.report.charts_families import area_charts, inequality_chart
+from pgsr.report.charts_kinds import _labelled
 
 
 def values(chart):
@@ -95,12 +96,61 @@ def test_accuracy_has_a_chart_an_instance_and_a_panel_a_level_and_measure(made_u
     assert len(charts) == 3
     assert len({chart.name for chart in charts}) == 3
     records = values(charts[0])
-    assert {r["panel"] for r in records} == {"Root: L1", "Root: EMD", "Level 1: L1", "Level 1: EMD"}
+    assert {r["panel"] for r in records} == {
+        f"Level {n}: {m}" for n in ("0 (root)", "1") for m in ("L1", "EMD")
+    }
     one = next(
-        r for r in records if r["method"] == "proximity" and r["panel"] == "Root: L1" and r["budget"] == 1.0
+        r
+        for r in records
+        if r["method"] == "proximity" and r["panel"] == "Level 0 (root): L1" and r["budget"] == 1.0
     )
     assert one["value"] == pytest.approx(10 * 2.2)
     assert one["lower"] < one["value"] < one["upper"]
+
+
+def test_captions_say_what_is_drawn(made_up):
+    def caption(rows):
+        return accuracy_charts([("L1", accuracy_curves(rows, "l1"))])[0].caption
+
+    sizes = [row for row in made_up if row["family"] == "groupsizes" and row["outcome"] == "ran"]
+    one = [row for row in sizes if row["epsilon"] == 1.0]
+    assert "less privacy to the right" in caption(sizes)
+    assert "click a name in the legend" in caption(sizes)
+    assert "Bars are 95 % intervals" in caption(one)
+    assert "to the right" not in caption(one)
+    assert "legend" not in caption(one)
+    single = caption([row for row in sizes if row["seed"] == 1])
+    assert "Bars" not in single
+    assert "there are no intervals" in single
+    areas = [row for row in made_up if row["family"] == "sae" and row["rho"] != 1.0]
+    assert "level lines" not in area_charts(coverage_table(areas))[0].caption
+    assert "level lines" in area_charts(coverage_table(made_up))[0].caption
+
+
+def test_intervals_of_one_budget_are_drawn(made_up):
+    one = [row for row in made_up if row["family"] == "groupsizes" and row.get("epsilon") == 1.0]
+    chart = accuracy_charts([("L1", accuracy_curves(one, "l1"))])[0]
+    assert marks(chart.spec) == ["rule", "point"]
+    assert all(r["low"] < r["value"] < r["upper"] for r in values(chart))
+
+
+def test_a_profile_of_one_panel_names_it(made_up):
+    assert time_profile_chart(time_profile(made_up)).title.endswith("time (hierarchical, exact)")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "digits"),
+    [
+        (1, 1000, "[1]"),
+        (90, 2000, "[1, 2, 5]"),
+        (150, 550, "[1, 2, 3, 5]"),
+        (0.0006, 0.0018, "[1, 2, 3, 4, 6, 8]"),
+    ],
+)
+def test_logarithmic_axes_keep_their_powers_of_ten(low, high, digits):
+    found = _labelled([(low, high)])
+    assert found.startswith(f"indexof({digits},")
+    assert _labelled([(low, high), (100, 120)]) == "true"
 
 
 def test_other_noise_is_named_beside_the_method(made_up):

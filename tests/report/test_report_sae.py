@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from pgsr.errors import InputError
+from pgsr.privacy import PrivacyEvent
 from pgsr.report import sae as module
 from pgsr.report.sae_design import lever_facts, trimming_facts
-from pgsr.report.sae_facts import area_facts, cost_facts, error_facts, stage_variances
+from pgsr.report.sae_facts import area_facts, cost_facts, epsilon_rows, error_facts, stage_variances
 from pgsr.report.sae_intervals import MOST_INTERVALS, draw_intervals
+from pgsr.report.sae_words import delta_text
 from pgsr.sae import AreaFrame, AreaGuarantees, NoisyDirectMechanism, PosteriorMechanism, ThreeStageMechanism
 from pgsr.sae.accuracy import equal_rho_errors
 from pgsr.sae.conversions import epsilon_exact
@@ -74,6 +76,53 @@ def test_marginals_and_moving_records_pay_what_they_cost() -> None:
     assert cost_facts(moving)["rho"] == pytest.approx(rho)
     whole = area_facts(moving, frame)["whole"]["moving"]
     assert whole == {"rho": pytest.approx(rho), "areas": [AREAS[place] for place in pair]}
+    assert lever_facts(moving) == {}
+
+
+@pytest.mark.parametrize("kind", ["joint", "marginals"])
+def test_bounds_by_area_hold_for_records_that_move(kind) -> None:
+    x = np.column_stack([np.ones(6), np.arange(6.0) ** 2])
+    frame = AreaFrame(areas=AREAS, sensitivity=DELTA, design=x, moves=True)
+    moving = draws(frame=frame, kind=kind, draws=2, limit=1000)
+    m = np.array([moving.posterior.mean(row) for row in np.eye(6)]).T
+    sigma = m * D  # Sigma = M D
+    metric = np.linalg.inv(sigma) if kind == "joint" else np.diag(1 / np.diag(sigma))
+    cost = np.zeros((6, 6))
+    for k in range(6):
+        for other in range(6):
+            for sign in (1, -1):
+                shift = m[:, k] * DELTA[k] + sign * m[:, other] * DELTA[other] * (other != k)
+                cost[k, other] = max(cost[k, other], 2 * shift @ metric @ shift / 2)
+    found = area_facts(moving, frame)
+    rows, whole = found["areas"], found["whole"]
+    bound = np.array([row["rho"] for row in rows])
+    assert bound == pytest.approx(cost.max(axis=1))
+    assert bound.max() == pytest.approx(cost.max()) == whole["moving"]["rho"]
+    pair = {found["most_exposed"]["area"], found["most_exposed"]["other_area"]}
+    k, other = np.unravel_index(cost.argmax(), cost.shape)
+    assert pair == {AREAS[k], AREAS[other]}
+    assert whole["rho_joint" if kind == "joint" else "rho_marginals"] == pytest.approx(cost.max() / 2)
+    assert "own_is_worst" not in whole
+    if kind == "joint":
+        free = np.array([row["rho_free"] for row in rows])
+        assert bool((bound <= free * (1 + 1e-9)).all())
+        assert free.max() == pytest.approx(2 * whole["a_free"])
+
+
+def test_a_delta_reads_the_same_way_everywhere() -> None:
+    assert [delta_text(d) for d in (1e-4, 1e-5, 1e-12, 0.05)] == ["1e-4", "1e-5", "1e-12", "0.05"]
+
+
+@pytest.mark.parametrize("gaussian", [True, False])
+def test_epsilon_has_a_simple_and_a_tighter_curve_and_dashed_deltas(gaussian) -> None:
+    (axis,) = module.draw_epsilon({"": {"": 0.25}}, marked=(1e-5, 1e-7), gaussian=gaussian).axes
+    simple, tight, *marks = axis.get_lines()
+    assert bool((tight.get_ydata() < simple.get_ydata()).all())
+    rows, _ = epsilon_rows(0.25, PrivacyEvent.zcdp("1/4"), None, gaussian=gaussian)
+    told = {row["delta"]: row["epsilon"] for row in rows}[1e-7]
+    assert np.interp(-7, np.log10(tight.get_xdata()), tight.get_ydata()) == pytest.approx(told, rel=1e-3)
+    assert [mark.get_xdata()[0] for mark in marks] == [1e-5, 1e-7]
+    assert all(mark.get_linestyle() == "--" for mark in marks)
 
 
 def test_the_record_that_pays_most_for_an_area_may_be_of_another() -> None:
@@ -113,15 +162,20 @@ def test_bounds_of_the_stages_hold_for_every_proportion(moves) -> None:
         posterior = made._posterior(float(p), 0.01)
         own = 2 * DELTA**2 / (2 * posterior.variance)
         bound = np.array([row["rho_draw"] for row in rows])
+        if moves:  # and another area's
+            own = own + np.array([np.delete(own, k).max() for k in range(own.size)])
         assert bool((own <= bound * (1 + 1e-9)).all())
         floored = posterior.variance > d * (1 + 1e-12)
         assert bool((floored <= may).all())
         assert bool((floored >= always).all())
         assert own[always] == pytest.approx(bound[always])
+        share = made.frame.weight_total * DELTA / made.frame.weight_total.sum()
+        pairs = [share[k] + (np.delete(share, k).max() if moves else 0) for k in range(6)]
+        proportion = np.array([row["rho_p"] for row in rows])
+        assert proportion == pytest.approx(0.001 * (np.array(pairs) / max(pairs)) ** 2)
     total = float(made.event.rho)
     assert all(row["rho"] <= total * (1 + 1e-12) for row in rows)
-    if not moves:
-        assert max(row["rho_p"] for row in rows) == pytest.approx(0.001)
+    assert max(row["rho_p"] for row in rows) == pytest.approx(0.001)
 
 
 def test_expected_errors_are_those_of_equal_rho() -> None:

@@ -150,6 +150,12 @@ def test_divergences_by_the_multivariate_formula():
         confidential_divergence(posterior, Y, Posterior(variance=D, model_variance=0.0), Y, 2)
 
 
+def test_estimates_that_floating_point_does_not_resolve_are_refused():
+    far = AreaEstimates(areas=NAMES, values=Y + 1e15)
+    with pytest.raises(InputError, match="too large for its sensitivity: direct estimate of 'area0'"):
+        conditional_release(FRAME, far, variance=D, model_variance=A, rng=SeededBits(1))
+
+
 def test_bad_input_is_refused():
     with pytest.raises(InputError, match="sampling variance, row 1"):
         make(variance=np.r_[0.0, D[1:]])

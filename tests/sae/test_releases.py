@@ -243,6 +243,9 @@ def test_parameters_that_do_not_fit_are_refused(parts, message):
     [
         ({"areas": ("a",), "sensitivity": [0.1], "design": None}, "one area alone"),
         ({"areas": ("a", "a", "c", "d", "e", "f")}, "twice"),
+        ({"areas": ("a", "\x1b[2J", "c", "d", "e", "f")}, "control character in a label: areas, row 2"),
+        ({"areas": ("a", "b", "c\u202e", "d", "e", "f")}, "control character in a label: areas, row 3"),
+        ({"areas": ("a", "b", "c", "d\n", "e", "f")}, "control character in a label: areas, row 4"),
         ({"sensitivity": [0.1] * 5}, "sensitivity"),
         ({"sensitivity": [0.0, *DELTA6[1:]]}, "sensitivity, row 1"),
         ({"design": np.ones((6, 2))}, "dependent"),
@@ -267,10 +270,41 @@ def test_data_must_fit_and_a_refusal_costs_nothing():
                 run(query, data, budget=budget)
     with pytest.raises(InputError, match="too large"):
         run(noisy(), AreaEstimates(areas=NAMES, values=Y6 * 1e20), budget=budget)
+    for kind in ("joint", "marginals"):
+        with pytest.raises(InputError, match="too large for its sensitivity: direct estimate of 'a'"):
+            run(mechanism(kind=kind), AreaEstimates(areas=NAMES, values=Y6 + 1e15), budget=budget)
     assert budget.spent.rho == 0
     with pytest.raises(InputError, match="row 2") as refusal:
         AreaEstimates(areas=NAMES, values=[0.123456, float("nan"), 0, 0, 0, 0])
     assert "0.123456" not in str(refusal.value)
+
+
+def test_estimates_that_floating_point_does_not_resolve_are_refused():
+    """Within the limits a neighbour's estimate, and the noise, are told apart; beyond them draws repeat."""
+    delta = np.full(6, 0.01)
+    query = PosteriorMechanism(
+        frame=frame(sensitivity=delta),
+        variance=np.full(6, 1e-4),
+        model_variance=1.0,
+        variance_source="an earlier survey",
+    )
+    near, far = 2.0**30 * 0.01 * 0.999, 2.0**30 * 0.01 * 1.001
+    for sign in (-1.0, 1.0):
+        query.check(AreaEstimates(areas=NAMES, values=np.full(6, sign * near)))
+        with pytest.raises(InputError, match="too large for its sampling variance"):
+            query.check(AreaEstimates(areas=NAMES, values=[0, 0, 0, 0, 0, sign * far]))
+    data = AreaEstimates(areas=NAMES, values=np.full(6, near))
+    draws = [query.measure(data, SeededBits(seed)).values[0, 0] for seed in range(50)]
+    assert len(set(draws)) == 50
+    wide = PosteriorMechanism(
+        frame=frame(sensitivity=delta),
+        variance=np.full(6, 1e4),
+        model_variance=1.0,
+        variance_source="an earlier survey",
+    )
+    wide.check(AreaEstimates(areas=NAMES, values=np.full(6, 2.0**31 * 0.01)))
+    with pytest.raises(InputError, match="too large for its sensitivity"):
+        wide.check(AreaEstimates(areas=NAMES, values=np.full(6, 2.0**31 * 0.0101)))
 
 
 def test_data_in_another_order_is_aligned():

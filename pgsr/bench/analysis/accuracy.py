@@ -58,7 +58,11 @@ def accuracy_curves(rows: Rows, measure: str = "l1") -> TableData:
     found = [row for row in rows if (row["family"] == "groupsizes") == (measure in ("l1", "emd"))]
     if measure == "l1":
         found += _noisy_inputs(found)
-    notes = left_out(found, lambda row: why_not(row, measure), f"this table of {measure}")
+    notes = left_out(
+        found,
+        lambda row: why_not(row, measure),
+        f"the curves of {measure.upper() if measure != 'error' else measure}",
+    )
     good = [row for row in found if why_not(row, measure) is None]
     lines: list[dict[str, Cell]] = []
     fewer: list[str] = []
@@ -170,8 +174,9 @@ def inequality_table(rows: Rows) -> TableData:
     return make_table(
         "inequality",
         "Inequality indices",
-        "How far the released index is from the one without privacy. Half of the releases are nearer than "
-        "the median error. The interval holds that median with 95 % confidence (from 6 repetitions on).",
+        "How far the released index is from the one without privacy. The error of a run is the median over "
+        "its releases; the table shows the median of the runs, that is over the seeds. The interval holds "
+        "that median with 95 % confidence (from 6 seeds on).",
         [
             *(TableColumn(name=name, title=name, form="text") for name in names[:-1]),
             TableColumn(name="epsilon", title="epsilon"),
@@ -181,7 +186,12 @@ def inequality_table(rows: Rows) -> TableData:
             TableColumn(name="lower", title="95 % from"),
             TableColumn(name="upper", title="95 % to"),
             TableColumn(name="relative", title="relative to the truth", form="share"),
-            TableColumn(name="largest", title="largest error"),
+            TableColumn(
+                name="largest",
+                title="largest run",
+                about="the largest error of a run; where a run draws many releases its error is their "
+                "median, and single releases are farther off",
+            ),
         ],
         lines,
         left_out(found, lambda row: None if row in good else str(row["outcome"]), "this table"),

@@ -98,9 +98,17 @@ COLUMNS = (
     TableColumn(name="lower", title="95 % from", form="ratio"),
     TableColumn(name="upper", title="95 % to", form="ratio"),
     TableColumn(name="p_wilcoxon", title="p Wilcoxon", form="p", about="signed-rank test, exact up to 200"),
-    TableColumn(name="p_signs", title="p signs", form="p", about="permutation test that flips signs"),
     TableColumn(
-        name="p_holm", title="p Holm", form="p", about="p Wilcoxon, adjusted for the lines of the measure"
+        name="p_signs",
+        title="p sign flips",
+        form="p",
+        about="permutation test that flips the signs of the differences",
+    ),
+    TableColumn(
+        name="p_holm",
+        title="p Holm",
+        form="p",
+        about="p Wilcoxon, adjusted for the lines of its measure, not for the number of measures",
     ),
 )
 
@@ -157,9 +165,13 @@ def _table(paired: Paired, asked: Sequence[str] | None, methods: tuple[str, str]
         "compare",
         f"A: {first}, B: {second}",
         f"Runs of A ({first}) and B ({second}) on the same problems, pair by pair. For every measure smaller "
-        "is better: a ratio B / A below 1 speaks for B. The intervals hold the ratio with 95 % confidence. A "
-        "p value is the chance of differences like these if A and B were alike; read the Holm column, which "
-        "allows for the number of lines.",
+        "is better: a ratio B / A below 1 speaks for B. The intervals hold the ratio with 95 % confidence "
+        "(bootstrap; Student's for fewer than 6 pairs). A p value is the chance of differences at least as "
+        "large as these if A and B were alike: by Wilcoxon's signed-rank test, by a permutation test that "
+        "flips the signs of the differences, and, column Holm, by Wilcoxon's with an adjustment for the "
+        "number of lines of the same measure. Nothing adjusts for the number of measures. An interval and a "
+        "p value may disagree: the one is about the mean ratio, the other about ranks, and with n pairs no p "
+        "value is below 2 / 2^n.",
         columns,
         rows,
         [*paired.notes, *_notes(lines, zeros)],

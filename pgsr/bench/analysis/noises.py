@@ -16,7 +16,7 @@ from pgsr.bench.analysis.rowsets import (
     ran,
     total,
 )
-from pgsr.bench.analysis.statistics import mean_interval, ratio_of_means_interval
+from pgsr.bench.analysis.statistics import mean_interval, ratio_of_means_interval, share_interval
 from pgsr.bench.analysis.tabledata import Cell, TableColumn, TableData, make_table
 from pgsr.bench.pages import Row
 
@@ -86,12 +86,16 @@ def bias_table(rows: Rows) -> TableData:
     """Mean error of counts that are truly 0 and of those that are positive, by level, over the seeds.
 
     `biased` is yes where the interval leaves out 0. Exact and heuristic tables that break a condition are
-    left out.
+    left out, and settings with one seed, which cannot tell bias from chance.
     """
     found = [row for row in rows if row["family"] == "groupsizes"]
     good = [row for row in found if _why_no_bias(row) is None]
     lines: list[dict[str, Cell]] = []
+    single = 0
     for key, own in grouped(good, lambda row: (*columns_of(*WHICH)(row), *budget(row))).items():
+        if len({row.get("seed") for row in own}) < 2:
+            single += 1
+            continue
         for level in range(max(len(row["bias_zero"]) for row in own)):
             for cells in ("bias_zero", "bias_positive"):
                 values = [
@@ -106,6 +110,11 @@ def bias_table(rows: Rows) -> TableData:
                         | {"true_count": "0" if cells == "bias_zero" else "positive"}
                         | _mean(values)
                     )
+    notes = left_out(found, _why_no_bias, "this table")
+    if single:
+        notes.append(
+            f"{count(single, 'setting')} with one seed left out: one seed cannot tell bias from chance."
+        )
     for line in lines:
         lower, upper = line["lower"], line["upper"]
         known = isinstance(lower, float) and isinstance(upper, float)
@@ -126,7 +135,7 @@ def bias_table(rows: Rows) -> TableData:
             TableColumn(name="biased", title="biased", form="yes", about="the interval leaves out 0"),
         ],
         lines,
-        left_out(found, _why_no_bias, "this table"),
+        notes,
     )
 
 
@@ -146,20 +155,21 @@ def _why_no_bias(row: Row) -> str | None:
 def coverage_table(rows: Rows) -> TableData:
     """Small areas: mean squared error, and how often the 95 % intervals of areas hold the truth, over seeds.
 
-    `short` is yes where the interval of the mean coverage lies wholly below 0.95.
+    The interval of the coverage is Student's over the seeds, or with one seed the binomial one of its areas
+    (`over` says which): as if they were independent. `short` is yes where it lies wholly below 0.95.
     """
     found = [row for row in rows if row["family"] == "sae"]
     good = [row for row in found if ran(row) and (row.get("coverage"), row.get("error")) != (None, None)]
     names = ("instance", "model", "noise", "method")
     lines: list[dict[str, Cell]] = []
     for key, own in grouped(good, lambda row: (*columns_of(*names)(row), *budget(row))).items():
-        coverage = _mean(_numbers(own, lambda row: row.get("coverage")))
+        coverage = _coverage(own)
         error = _mean(_numbers(own, lambda row: row.get("error")))
         upper = coverage["upper"]
         lines.append(
             dict(zip(names, key, strict=False))
             | {"budget": key[-2], "budget_kind": key[-1], "seeds": len(own)}
-            | {"coverage": coverage["value"], "lower": coverage["lower"], "upper": upper}
+            | {name: coverage[name] for name in ("coverage", "areas", "lower", "upper", "over")}
             | {"short": None if upper is None else float(upper) < NOMINAL}
             | {"error": error["value"], "error_lower": error["lower"], "error_upper": error["upper"]}
         )
@@ -167,15 +177,20 @@ def coverage_table(rows: Rows) -> TableData:
         "coverage",
         "Small areas: coverage and error",
         "How often the 95 % intervals of the areas hold the true values, and the mean squared error of the "
-        "released values. Coverage below 95 % means that the intervals promise too much.",
+        "released values. A coverage below 95 % means that the intervals promise too much only where it is "
+        "more than chance: where its own interval, from and to, lies below 95 % as well. That one is over "
+        "the seeds; with one seed it is the binomial interval of the areas (Clopper and Pearson), as if "
+        "these were independent.",
         [
             *(TableColumn(name=name, title=name, form="text") for name in names),
             *BUDGET,
             TableColumn(name="seeds", title="seeds", form="whole"),
+            TableColumn(name="areas", title="areas", form="whole", about="of one seed"),
             TableColumn(name="coverage", title="coverage", form="share"),
             TableColumn(name="lower", title="95 % from", form="share"),
             TableColumn(name="upper", title="95 % to", form="share"),
-            TableColumn(name="short", title="below 95 %", form="yes"),
+            TableColumn(name="over", title="over", form="text", about="what the interval is over"),
+            TableColumn(name="short", title="clearly below 95 %", form="yes"),
             TableColumn(name="error", title="MSE"),
             TableColumn(name="error_lower", title="95 % from"),
             TableColumn(name="error_upper", title="95 % to"),
@@ -183,6 +198,28 @@ def coverage_table(rows: Rows) -> TableData:
         lines,
         left_out(found, lambda row: None if ran(row) else str(row["outcome"]), "this table"),
     )
+
+
+def _coverage(own: Rows) -> dict[str, Cell]:
+    """Mean coverage with its interval: over the seeds, or over the areas of a single one."""
+    shares = [(float(row["coverage"]), row.get("regions")) for row in own if row.get("coverage") is not None]
+    found = _mean([share for share, _ in shares])
+    sizes = {areas for _, areas in shares}
+    areas = sizes.pop() if len(sizes) == 1 else None
+    lower, upper, over = found["lower"], found["upper"], "seeds"
+    if len(shares) == 1 and areas:
+        hits = round(shares[0][0] * areas)
+        # Shares of anything else than areas have no such interval.
+        if abs(hits - shares[0][0] * areas) < _DUST * areas:
+            lower, upper = share_interval(hits, areas)
+            over = "areas"
+    return {
+        "coverage": found["value"],
+        "areas": areas,
+        "lower": None if lower is None else max(float(lower), 0.0),
+        "upper": None if upper is None else min(float(upper), 1.0),
+        "over": None if lower is None else over,
+    }
 
 
 def _numbers(rows: Rows, value: Callable[[Row], float | None]) -> list[float]:

@@ -29,7 +29,11 @@ KINDS = ("exact", "relaxed", "rounded", "heuristic", "noisy")
 MEASURES = (
     TableColumn(name="runs", title="tables", form="whole"),
     TableColumn(
-        name="keeps_all", title="keep all", form="share", about="tables without any broken condition"
+        name="keeps_all",
+        title="keep all",
+        form="share",
+        about="tables without any broken condition: sums, signs, whole numbers, totals and bounds (a table "
+        "of fractions keeps none)",
     ),
     TableColumn(
         name="broken_share", title="broken sums", form="share", about="parent cells that are not their sum"
@@ -79,7 +83,9 @@ def relaxed_table(rows: Rows, *, by_instance: bool = False) -> TableData:
         "What becomes of the conditions when integers are given up. A broken sum is a count that is not the "
         "sum of the counts of its parts. Relaxed tables are not whole numbers; rounded ones are, and no "
         "longer add up. An objective below the exact one (negative excess) is not better: such a table "
-        "breaks conditions that the exact one keeps.",
+        "breaks conditions that the exact one keeps. Exact stands for the exact answer of least objective to "
+        "each problem, and of equal ones the first in the results: several tables may be optimal, so that "
+        "another exact solver may be a little nearer to the truth or farther from it.",
         [*(TableColumn(name=name, title=name, form="text") for name in which), *MEASURES],
         lines,
         notes,

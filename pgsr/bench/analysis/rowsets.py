@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -98,6 +98,32 @@ def best_objectives(rows: Iterable[Row], known: Known | None = None) -> dict[Has
     return best
 
 
+def proven_objectives(
+    rows: Iterable[Row], known: Known | None = None, proven: Collection[str] = ()
+) -> dict[Hashable, float]:
+    """Objectives that are proven optimal, by `same_problem`: by a certificate of a row, or known and proven.
+
+    `proven`: the fingerprints of `known` whose value is proven.
+    """
+    found: dict[Hashable, float] = {(False, name): (known or {})[name] for name in proven}
+    for row in rows:
+        value = objective(row)
+        if value is not None and feasible(row) and row.get("certificate") is True:
+            found.setdefault(same_problem(row), value)
+    return found
+
+
+def agrees(row: Row, proven: Mapping[Hashable, float]) -> bool:
+    """Whether its objective is the one of `proven`, whole ones in full."""
+    value, least = objective(row), proven.get(same_problem(row))
+    if value is None or least is None:
+        return False
+    if isinstance(value, int) and isinstance(least, int):
+        return value == least
+    tolerance = RELAXED_TOLERANCE if row["kind"] == "relaxed" else EXACT_TOLERANCE
+    return abs(float(value - least)) <= tolerance * max(abs(least), 1)
+
+
 def excess(row: Row, best: Mapping[Hashable, float]) -> float | None:
     """Objective minus the best one, over the best one (at least 1); None without a table or a best."""
     value, least = objective(row), best.get(same_problem(row))
@@ -190,6 +216,10 @@ def panel(rows: Rows) -> Panel:
             notes.append(f"{method} is left out: it was given {given} of {count(len(table), 'problem')}.")
         else:
             methods.append(method)
+            if method in absent:
+                why = ", ".join(sorted(absent[method]))
+                number = count(absent[method].total(), "problem")
+                notes.append(f"{method}: {number} on which it did not run ({why}) count as not solved.")
     common = {
         name: {method: runs[method] for method in methods}
         for name, runs in table.items()

@@ -53,6 +53,19 @@ def median_interval(values: Sequence[float], level: float = LEVEL) -> Interval |
     return None if k == 0 else (float(ordered[k - 1]), float(ordered[n - k]))
 
 
+def share_interval(hits: int, n: int, level: float = LEVEL) -> Interval:
+    """Interval of a probability from `hits` of `n` independent trials (Clopper and Pearson 1934).
+
+    It holds the probability at least as often as `level` says, for any n.
+    """
+    from scipy.stats import beta
+
+    tail = (1 - level) / 2
+    lower = float(beta.ppf(tail, hits, n - hits + 1)) if hits else 0.0
+    upper = float(beta.ppf(1 - tail, hits + 1, n - hits)) if hits < n else 1.0
+    return lower, upper
+
+
 def bootstrap_interval(
     values: Sequence[float], *, level: float = LEVEL, resamples: int = _RESAMPLES
 ) -> Interval | None:

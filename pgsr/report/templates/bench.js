@@ -1,3 +1,8 @@
+document.querySelectorAll("table.sortable").forEach((table) => {
+  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
+  const at = heads.findIndex((name) => name === "method" || name === "solver");
+  if (at >= 0) [...table.rows].forEach((row) => row.cells[at].classList.add("held"));
+});
 document.querySelectorAll(".tall table").forEach((table, at) => {
   const rows = [...table.tBodies[0].rows];
   if (rows.length < 20) return;
