@@ -65,7 +65,7 @@ class Hog(Fake):
     name = "hog"
 
     def misbehave(self, problem):
-        code = "import time\nx = []\nwhile True:\n    x.append(bytearray(b'1') * 2**24)\n    time.sleep(0.01)"
+        code = "import time\nx = []\nwhile True:\n    x.append(bytearray(b'1') * 2**25)\n    time.sleep(0.01)"
         subprocess.run([sys.executable, "-c", code], check=False)
 
 

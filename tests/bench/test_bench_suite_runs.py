@@ -75,14 +75,14 @@ def test_solvers_that_misbehave_are_rows_like_all_others(tmp_path, fakes) -> Non
     path = suite(
         tmp_path,
         HEAD
-        + "time_limit_s = 1\ngrace_s = 1\nmemory_limit_gb = 1.0\n\n[[group]]\n"
+        + "time_limit_s = 1\ngrace_s = 8\nmemory_limit_gb = 1.0\n\n[[group]]\n"
         + SMALL
         + f"models = ['hierarchical']\nmethods = {[*FAKES, 'proximity', 'splitting']}\n",
     )
     rows = run(path, tmp_path / "out", jobs=2)
     said = {name: (row["outcome"], row["reason"] or "") for name, row in rows.items()}
     assert said["sleeper"][0] == "killed"
-    assert "limit 1 s and grace 1 s" in said["sleeper"][1]
+    assert "limit 1 s and grace 8 s" in said["sleeper"][1]
     assert rows["sleeper"]["wall_s"] < 60
     assert gone(int(fakes.read_text()))  # what it had started, in a session of its own
     assert said["hog"][0] == "memory"
