@@ -23,6 +23,8 @@ html_title = f"pgsr {release}"
 html_show_copyright = False
 exclude_patterns = ["**/.*"]
 nitpicky = False  # types of dependencies have no pages here
+# A short name that several modules use, such as Table or Progress, is no broken link: it stays plain text.
+suppress_warnings = ["ref.python"]
 
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
