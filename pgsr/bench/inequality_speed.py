@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeVar
 
 import numpy as np
 
 from pgsr.bench.inequality_laws import INDEXES, Float64
 from pgsr.bench.pages import Log, Row
+from pgsr.bench.timing import median_of
 from pgsr.inequality import mld_direct
 from pgsr.inequality.domain import Domain
 from pgsr.inequality.incomes import Incomes
@@ -23,8 +20,6 @@ from pgsr.ledger import Ledger
 from pgsr.mechanism import release
 from pgsr.noise import SystemBits
 from pgsr.privacy import Neighbours
-
-T = TypeVar("T")
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 MOST_DIRECT = 1_000_000
@@ -83,9 +78,9 @@ def _row(name: str, x: Float64, repeats: int) -> Row:
     n = len(x)
     kind, domain = index(name), Domain(n=n, lower=LOWER, upper=UPPER)
     _release(name, x[:1000])  # loads what is loaded once
-    sort_s, in_order = _median(lambda: np.sort(x), repeats)
-    smooth_s, found = _median(lambda: kind.smooth(in_order, domain, BETA), repeats)
-    both_s, _ = _median(lambda: kind.smooth(x, domain, BETA), repeats)
+    sort_s, in_order = median_of(lambda: np.sort(x), repeats)
+    smooth_s, found = median_of(lambda: kind.smooth(in_order, domain, BETA), repeats)
+    both_s, _ = median_of(lambda: kind.smooth(x, domain, BETA), repeats)
     again_s = _again_s(kind, in_order, domain, repeats)
     row: Row = {
         "index": name,
@@ -97,12 +92,12 @@ def _row(name: str, x: Float64, repeats: int) -> Row:
         "rank": found.rank,
     }
     if n <= MOST_RANKS:
-        row["all_ranks_s"], _ = _median(lambda: kind.ranks(in_order, domain)(0, n + 1), repeats)
+        row["all_ranks_s"], _ = median_of(lambda: kind.ranks(in_order, domain)(0, n + 1), repeats)
     if name == "mld" and n <= MOST_DIRECT:
-        direct_s, same = _median(lambda: mld_direct.smooth(in_order, domain, BETA), 1)
+        direct_s, same = median_of(lambda: mld_direct.smooth(in_order, domain, BETA), 1)
         _compare(found, same)
         row |= {"direct_s": direct_s, "ratio": direct_s / smooth_s, "again_ratio": direct_s / again_s}
-    row["release_s"], _ = _median(lambda: _release(name, x), repeats)
+    row["release_s"], _ = median_of(lambda: _release(name, x), repeats)
     return row
 
 
@@ -114,7 +109,7 @@ def _again_s(kind: LadderIndex, in_order: Float64, domain: Domain, repeats: int)
         return smooth_maximum(ranks, domain.n + 1, most, BETA)
 
     search()
-    return _median(search, 10 * repeats)[0]
+    return median_of(search, 10 * repeats)[0]
 
 
 def _compare(found: Smooth, same: Smooth) -> None:
@@ -128,15 +123,3 @@ def _release(name: str, x: Float64) -> None:
     )
     ledger = Ledger.pure(1, neighbours=Neighbours.SUBSTITUTE)
     release(mechanism, Incomes(values=x), ledger=ledger, rng=SystemBits())
-
-
-def _median(action: Callable[[], T], repeats: int) -> tuple[float, T]:
-    """Median of the wall-clock seconds of some calls, and what the first one gave."""
-    seconds: list[float] = []
-    results: list[T] = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = action()
-        seconds.append(time.perf_counter() - start)
-        results = results or [result]
-    return statistics.median(seconds), results[0]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 
 from pgsr.bench.pages import Log, Row
+from pgsr.bench.timing import median_of
 from pgsr.noise import SystemBits
 from pgsr.sae.checks import Float64
 from pgsr.sae.draws import confidential_draws
@@ -18,8 +15,6 @@ from pgsr.sae.fayherriot import confidential_fit
 from pgsr.sae.frame import AreaEstimates, AreaFrame
 from pgsr.sae.guarantees import area_rho, own_rho
 from pgsr.sae.posterior import Posterior
-
-T = TypeVar("T")
 
 SIZES = (2_462, 100_000)
 QUICK_SIZES = (500, 5_000)
@@ -106,20 +101,20 @@ def _row(case: Case, m: int, repeats: int) -> Row:
         return float((own_rho(found, case.sensitivity) * (1 + found.correlation2_sum)).max())
 
     draw()  # loads what is loaded once
-    joint_s, own = _median(lambda: own_rho(case.posterior(), case.sensitivity), repeats)
-    draw_s, _ = _median(draw, repeats)
+    joint_s, own = median_of(lambda: own_rho(case.posterior(), case.sensitivity), repeats)
+    draw_s, _ = median_of(draw, repeats)
     row: Row = {
         "areas": m,
         "columns": COVARIATES,
         "joint_s": joint_s,
-        "marginals_s": _median(marginals, repeats)[0],
-        "alone_s": _median(lambda: area_rho(case.posterior(), case.sensitivity), repeats)[0],
+        "marginals_s": median_of(marginals, repeats)[0],
+        "alone_s": median_of(lambda: area_rho(case.posterior(), case.sensitivity), repeats)[0],
         "draw_s": draw_s,
         "joint_over_draw": joint_s / draw_s,
-        "reml_s": _median(lambda: confidential_fit(case.direct, case.variance, case.design), repeats)[0],
+        "reml_s": median_of(lambda: confidential_fit(case.direct, case.variance, case.design), repeats)[0],
     }
     if m <= MOST_DENSE:
-        dense_s, dense = _median(lambda: dense_rho(case), repeats)
+        dense_s, dense = median_of(lambda: dense_rho(case), repeats)
         difference = float(np.abs(dense / own - 1).max())
         if difference > TOLERANCE:
             raise RuntimeError("dense algebra finds another rho")
@@ -141,15 +136,3 @@ def dense_rho(case: Case) -> Float64:
     lower = np.linalg.cholesky(precision)
     columns = solve_triangular(lower, np.diag(1 / case.variance), lower=True)
     return np.asarray(case.sensitivity**2 * (columns * columns).sum(axis=0) / 2, dtype=np.float64)
-
-
-def _median(action: Callable[[], T], repeats: int) -> tuple[float, T]:
-    """Median of the wall-clock seconds of some calls, and what the first one gave."""
-    seconds: list[float] = []
-    results: list[T] = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = action()
-        seconds.append(time.perf_counter() - start)
-        results = results or [result]
-    return statistics.median(seconds), results[0]

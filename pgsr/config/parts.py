@@ -54,13 +54,14 @@ def _fraction(value: Any) -> Fraction:
 
 
 def _seconds(value: Any) -> float:
-    seconds = _weight(value)
+    seconds = finite_real(value)
     if not seconds > 0:
         raise ValueError("not a number of seconds above 0")
     return seconds
 
 
-def _weight(value: Any) -> float:
+def finite_real(value: Any) -> float:
+    """A finite number, as pydantic wants it: ValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         raise ValueError("not a number")
     try:
@@ -74,7 +75,7 @@ def _weight(value: Any) -> float:
 
 def _weights(value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(_weight(weight) for weight in value)
+        return tuple(finite_real(weight) for weight in value)
     if value not in ("inverse-variance", "equal"):
         raise ValueError('not "inverse-variance", "equal" or a list of numbers')
     return value

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, StrictBool, StrictInt, model_validator
 
-from pgsr.config.parts import Exact, File, Part, Text
-
-
-def _real(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        raise ValueError("not a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError("not a finite number")
-    return number
+from pgsr.config.parts import Exact, File, Part, Text, finite_real
 
 
 def _column_or_real(value: Any) -> str | float:
     if isinstance(value, str) and value:
         return value
-    return _real(value)
+    return finite_real(value)
 
 
-Real = Annotated[float, PlainValidator(_real)]
+Real = Annotated[float, PlainValidator(finite_real)]
 ColumnOrReal = Annotated[str | float, PlainValidator(_column_or_real)]
 
 JOINT, MARGINALS, NOISY = "joint", "marginals", "noisy-direct"
