@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pgsr.bench.here import here
-from pgsr.bench.judged import about, judged, stated_bound
+from pgsr.bench.judged import about, judged, point_status, stated_bound
 from pgsr.bench.library import LibraryCase, open_case
 from pgsr.bench.pages import Row
 from pgsr.bench.results import NAMES, RESULTS, Store, is_results, read_results, write_results
@@ -76,9 +76,8 @@ def add_solution(
         x = x.astype(np.int64)
     problem = case.instance.problem
     whole = np.issubdtype(x.dtype, np.integer)
-    proof = certify(
-        problem if whole else problem.relaxed(), x, multipliers=read_multipliers(solution, case.instance)
-    )
+    asked = problem if whole else problem.relaxed()
+    proof = certify(asked, x, multipliers=read_multipliers(solution, case.instance))
     kind = origin.kind or ("relaxed" if not whole else "exact" if proof.optimal else "heuristic")
     if kind not in KINDS:
         raise InputError(f"unknown kind '{kind}'", "kind", f"use {', '.join(KINDS)}")
@@ -98,7 +97,7 @@ def add_solution(
         "seed": case.seed,
         "outcome": "ran",
         "reason": f"{ELSEWHERE}: times are as stated by its maker",
-        "point_status": "infeasible" if proof.optimal is False and proof.exchange is None else "feasible",
+        "point_status": point_status(asked, x),
         "certificate": proof.optimal,
         "bound": bound,
         "gap": None if bound is None else row["objective"] - bound,

@@ -75,6 +75,12 @@ def against_truth(problem: Problem, x: NDArray[Any], truth: GroupSizes | None) -
     return found
 
 
+def point_status(problem: Problem, x: NDArray[Any]) -> str:
+    """Whether a table keeps the conditions of a problem: "feasible" or "infeasible", within the tolerance."""
+    worst = max(problem.violations(x).values())
+    return "infeasible" if worst > tolerance(problem, x) else "feasible"
+
+
 def stated_bound(bound: float | None, objective: float | None) -> float | None:
     """A lower bound as it stands in a row: None if it says no more than that no loss is below 0.
 

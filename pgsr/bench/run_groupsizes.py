@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr.bench.judged import about, judged, stated_bound
+from pgsr.bench.judged import about, judged, point_status, stated_bound
 from pgsr.bench.pages import Row
 from pgsr.bench.task import NOISY, RELAXED, ROUNDED, Task
 from pgsr.errors import PgsrError
@@ -49,7 +49,7 @@ def run_groupsizes(task: Task, say: Say) -> Row:
         say({})
         return judged(problem, problem.target, case.truth) | {
             "outcome": "ran",
-            "point_status": _status(problem, problem.target),
+            "point_status": point_status(problem, problem.target),
             "certificate": _certificate(problem, problem.target),
         }
     head["version"] = solver.version()
@@ -143,7 +143,7 @@ def _rounded(problem: Problem, relaxed: Solution, truth: Any) -> Row:
     row["bound"] = stated_bound(bound, row["objective"])
     # The bound is one for tables that add up: below it is only what does not.
     return row | {
-        "point_status": _status(problem, x),
+        "point_status": point_status(problem, x),
         "certificate": _certificate(problem, x),
         "gap": _gap(row),
     }
@@ -152,10 +152,6 @@ def _rounded(problem: Problem, relaxed: Solution, truth: Any) -> Row:
 def _gap(row: Row) -> float | None:
     """Objective less bound, where both are known."""
     return None if row["bound"] is None or row["objective"] is None else row["objective"] - row["bound"]
-
-
-def _status(problem: Problem, x: Any) -> str:
-    return "infeasible" if max(problem.violations(x).values()) > 0 else "feasible"
 
 
 def _certificate(problem: Problem, x: Any) -> bool | None:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pgsr.cli.paid import open_ledger
 from pgsr.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ class Noise(StrEnum):
 
 def ledger(name: str | None, seed: int | None, unit: str, *, dry_run: bool) -> Ledger | None:
     """The ledger to charge; None where none is given, or an experiment says that there is none."""
-    from pgsr.ledger import Ledger
-
     if name is None:
         return None
     if name == NO_LEDGER:
@@ -48,9 +47,7 @@ def ledger(name: str | None, seed: int | None, unit: str, *, dry_run: bool) -> L
                 "only an experiment may have no ledger", "--ledger", "add --seed K, or give a file"
             )
         return None
-    if not Path(name).exists():
-        raise InputError("no such ledger", name, f"make it: {_CREATE} --unit {unit}")
-    return Ledger.open(name)
+    return open_ledger(Path(name), f"{_CREATE} --unit {unit}")
 
 
 def queries(names: str, epsilon: Fraction, noise: Noise, beta: str | None) -> tuple[IndexQuery, ...]:

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgsr.cli.output import console, heading, line, pairs, paragraph, show, table
-from pgsr.cli.released import decimal, ledger_record, show_guarantee, show_ledger, show_secure, show_written
+from pgsr.cli.released import (
+    decimal,
+    enough,
+    ledger_record,
+    show_guarantee,
+    show_ledger,
+    show_secure,
+    show_written,
+)
 
 if TYPE_CHECKING:
     from pgsr.inequality import Domain, Sensitivity
@@ -63,20 +71,11 @@ def show_sensitivity(record: dict[str, Any]) -> None:
 
 def plan(mechanism: InequalityMechanism, rng: BitSource, ledger: Ledger | None) -> dict[str, Any]:
     """What a dry run shows: cost, guarantee, and whether the ledger suffices. Nothing is spent."""
-    from pgsr.errors import BudgetError
-
-    suffices = None
-    if ledger is not None:
-        try:
-            ledger.check(mechanism.event)
-            suffices = True
-        except BudgetError:
-            suffices = False
     return {
         "dry_run": True,
         "out": None,
         "ledger": ledger_record(ledger),
-        "suffices": suffices,
+        "suffices": enough(ledger, mechanism.event),
         **_public(mechanism),
         "upper": None if _private(mechanism) else mechanism.upper,
         "indices": None,

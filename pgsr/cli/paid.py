@@ -21,6 +21,15 @@ MEASURED = ".measured"
 """Ending of the folder that keeps what was drawn until the release is written."""
 
 
+def open_ledger(path: Path, make: str) -> Ledger:
+    """The ledger at `path`; InputError, with the command that would `make` one, if there is none."""
+    from pgsr.ledger import Ledger
+
+    if not path.exists():
+        raise InputError("no such ledger", str(path), f"make it: {make}")
+    return Ledger.open(path)
+
+
 @contextmanager
 def complete(out: object, charged: object) -> Iterator[None]:
     """Whatever happens after a release, such as a full standard output, does not hide what was done."""

@@ -13,7 +13,7 @@ import typer
 
 from pgsr.cli.options import Json, new_folder
 from pgsr.cli.output import bars, emit
-from pgsr.cli.paid import MEASURED, complete
+from pgsr.cli.paid import MEASURED, complete, open_ledger
 from pgsr.cli.released import ledger_record, outcome, plan, show_release
 from pgsr.errors import InputError
 
@@ -99,15 +99,11 @@ def _queries(settings: ReleaseConfig, tree: Hierarchy, config: Path) -> list[Que
 def _ledger(settings: ReleaseConfig, config: Path) -> Ledger | None:
     """The ledger of the configuration, or None where it asks for none."""
     from pgsr.config import NO_LEDGER
-    from pgsr.ledger import Ledger
 
     name = settings.privacy.ledger
     if name == NO_LEDGER:
         return None
-    path = config.parent / name
-    if not path.exists():
-        raise InputError("no such ledger", str(path), "make it: pgsr ledger create FILE --epsilon E")
-    return Ledger.open(path)
+    return open_ledger(config.parent / name, "pgsr ledger create FILE --epsilon E")
 
 
 def _release(

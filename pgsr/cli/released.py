@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pgsr.config import Query, ReleaseConfig
     from pgsr.ledger import Ledger
     from pgsr.mechanism import Release
+    from pgsr.privacy import PrivacyEvent
 
 
 _CELL = {"hierarchical": "count", "cumulative": "cumulative count"}
@@ -21,23 +22,15 @@ _CELL = {"hierarchical": "count", "cumulative": "cumulative count"}
 
 def plan(settings: ReleaseConfig, queries: Sequence[Query], ledger: Ledger | None) -> dict[str, Any]:
     """What a dry run shows: cost, expected errors, and whether the ledger suffices. Nothing is spent."""
-    from pgsr.errors import BudgetError
     from pgsr.noise import SeededBits, SystemBits
 
-    suffices = None
-    if ledger is not None:
-        try:
-            ledger.check([query.mechanism.event for query in queries])
-            suffices = True
-        except BudgetError:
-            suffices = False
     rng = SystemBits() if settings.privacy.seed is None else SeededBits(settings.privacy.seed)
     return {
         "dry_run": True,
         "from_noisy": None,
         "out": None,
         "ledger": ledger_record(ledger),
-        "suffices": suffices,
+        "suffices": enough(ledger, [query.mechanism.event for query in queries]),
         "queries": [
             {**_described(query), "guarantee": query.mechanism.guarantee(rng).to_dict(), "solve": None}
             for query in queries
@@ -76,6 +69,19 @@ def _described(query: Query) -> dict[str, Any]:
         "total_from": query.total_from,
         "levels": [level.to_dict() for level in query.mechanism.expected_error()],
     }
+
+
+def enough(ledger: Ledger | None, events: PrivacyEvent | Sequence[PrivacyEvent]) -> bool | None:
+    """Whether a ledger has enough left for a cost, or for several together; None without a ledger."""
+    from pgsr.errors import BudgetError
+
+    if ledger is None:
+        return None
+    try:
+        ledger.check(events)
+    except BudgetError:
+        return False
+    return True
 
 
 def ledger_record(ledger: Ledger | None) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ import typer
 
 from pgsr.cli.options import Json, new_folder
 from pgsr.cli.output import bars, emit
-from pgsr.cli.paid import complete, paid_release
+from pgsr.cli.paid import complete, open_ledger, paid_release
 from pgsr.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,7 +69,6 @@ def release(
 def _ledger(settings: SaeConfig, config: Path) -> Ledger | None:
     """The ledger of the configuration, or None where it asks for none; InputError for one of another kind."""
     from pgsr.config.loading import NO_LEDGER
-    from pgsr.ledger import Ledger
     from pgsr.privacy import Kind, Neighbours
 
     name, unit = settings.privacy.ledger, settings.unit
@@ -77,9 +76,7 @@ def _ledger(settings: SaeConfig, config: Path) -> Ledger | None:
         return None
     path = config.parent / name
     make = f"pgsr ledger create FILE --rho R --neighbours substitute --unit {unit}"
-    if not path.exists():
-        raise InputError("no such ledger", str(path), f"make it: {make}")
-    book = Ledger.open(path)
+    book = open_ledger(path, make)
     if book.kind is Kind.PURE or (book.unit, book.neighbours) != (unit, Neighbours.SUBSTITUTE):
         what = f"a {book.kind.value} ledger for one {book.unit}, neighbours {book.neighbours.value}"
         raise InputError(what, str(path), f"make another: {make}")

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgsr.cli.output import console, heading, line, pairs, paragraph, table
-from pgsr.cli.released import decimal, ledger_record, show_guarantee, show_ledger, show_secure, show_written
+from pgsr.cli.released import (
+    decimal,
+    enough,
+    ledger_record,
+    show_guarantee,
+    show_ledger,
+    show_secure,
+    show_written,
+)
 from pgsr.cli.sae_levers import WAYS, rows_of
 from pgsr.cli.sae_shown import MOST_ROWS
 
@@ -23,7 +31,6 @@ def plan(
 ) -> dict[str, Any]:
     """What a dry run shows: cost, guarantee, expected errors, and whether the ledger suffices."""
     from pgsr.config.sae_query import AreaQuery
-    from pgsr.errors import BudgetError
     from pgsr.sae.statement import CONDITIONAL
 
     shared = {"dry_run": True, "out": None, "ledger": ledger_record(ledger), **_asked(settings)}
@@ -38,17 +45,10 @@ def plan(
             "guarantee": {"text": CONDITIONAL, "secure": rng.secure},
         }
     mechanism = query.mechanism
-    suffices = None
-    if ledger is not None:
-        try:
-            ledger.check(mechanism.event)
-            suffices = True
-        except BudgetError:
-            suffices = False
     return {
         **shared,
         "conditional": False,
-        "suffices": suffices,
+        "suffices": enough(ledger, mechanism.event),
         "cost": mechanism.event.to_dict(),
         "parameters": mechanism.parameters(),
         "mean_mse": _errors(query),

@@ -387,3 +387,18 @@ def test_dense_rho_is_the_definition():
     m, inverse = p.gain_matrix(), np.linalg.inv(p.covariance_matrix())
     expected = [case.sensitivity[k] ** 2 * m[:, k] @ inverse @ m[:, k] / 2 for k in range(40)]
     np.testing.assert_allclose(speed.dense_rho(case), expected, rtol=1e-9)
+
+
+def test_the_table_of_coverage_is_made_and_put_on_the_page(tmp_path, monkeypatch):
+    from pgsr.bench import sae_coverage
+
+    areas, variance, zero, held, _, width = sae_coverage.coverage(16, 0.001, 4)
+    assert (areas, variance) == ("16", "0.001")
+    assert 0 <= int(zero[:-1]) <= 100
+    assert float(held[:-1]) > 80  # 64 intervals of 95 %
+    assert 0.02 < float(width) < 0.2
+    page = tmp_path / "page.md"
+    page.write_text("<!-- coverage -->\n<!-- end of coverage -->\n", encoding="utf-8")
+    monkeypatch.setattr(sae_coverage, "CASES", ((16, 0.01),))
+    sae_coverage.main(["--runs", "1", "--docs", str(page)])
+    assert "| 16 | 0.01 |" in page.read_text(encoding="utf-8")
